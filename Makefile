@@ -24,7 +24,7 @@ JOBS ?= 2
 
 CORE := .venv-core
 CORE_PYTHON ?= python3.13
-CORE_TESTS := $(addprefix tests/,core store test_golden.py test_rollout.py test_rollout_failures.py test_run.py test_evaluate.py)
+CORE_TESTS := $(addprefix tests/,_util core runs/store envs/test_golden.py runs/test_rollout.py runs/test_rollout_failures.py runs/test_run.py evaluation/test_evaluate.py)
 
 # verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
 # of its and of Reasoning Gym is compiled.

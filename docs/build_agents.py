@@ -42,7 +42,7 @@ KINDS = {
 """What a curve shows: labels of the axes, and what is drawn."""
 
 
-def known() -> dict[str, dict[str, Any]]:
+def load_notes() -> dict[str, dict[str, Any]]:
     """Of every agent, when to use it and what its curve is of."""
     return tomllib.loads((FOLDER / "when.toml").read_text("utf-8"))
 
@@ -54,7 +54,7 @@ def pages() -> dict[str, str]:
     """The pages by file name, and the one that leads to all of them."""
     return {
         "index.md": overview(),
-        **{f"{name}.md": _page(name, told) for name, told in known().items() if "when" in told},
+        **{f"{name}.md": _page(name, told) for name, told in load_notes().items() if "when" in told},
     }
 
 
@@ -63,16 +63,16 @@ def overview() -> str:
     roles = _roles()
     rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
     return (
-        f"# Agents\n\n{NOTE}\n\nEvery policy for the agent's seat. Each page says how it plays and when to use it, and "
-        "shows a curve that was measured: where a language model plays, with a tiny one that comes with sonde, or a "
-        "scripted one that makes no mistakes. How to write one: [Add an agent](../add-an-agent.md).\n\n"
-        + WRITTEN["table"](("name", "what", "the scale's end in"), rows)
+        f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
+        "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
+        "sonde, or with a scripted one that makes no mistakes. To write your own, see "
+        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "description", "role on the scale"), rows)
     )
 
 
 def _about(name: str) -> tuple[str, str]:
     """The first paragraph of an agent's module, and the rest."""
-    return WRITTEN["parted"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
+    return WRITTEN["split_summary"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
 
 
 def _roles() -> Mapping[str, list[str]]:
@@ -135,7 +135,7 @@ def _preset(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def curves() -> dict[str, str]:
     """The curves by the name of their agent, as pictures that stand for themselves."""
-    data, found = json.loads(DATA.read_text("utf-8")), known()
+    data, found = json.loads(DATA.read_text("utf-8")), load_notes()
     return {name: WRITTEN["standing"](_drawn(name, told, data[name])) for name, told in found.items() if "env" in told}
 
 
@@ -209,7 +209,7 @@ def main() -> None:
     asked = parser.parse_args().measure
     if asked is not None:
         data = json.loads(DATA.read_text("utf-8")) if DATA.is_file() else {}
-        for name, told in known().items():
+        for name, told in load_notes().items():
             if "env" in told and (not asked or name in asked):
                 data[name] = measure(name, told)
                 print(name, {label: points[-1] for label, points in data[name].items()}, flush=True)

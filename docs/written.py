@@ -37,7 +37,7 @@ def code(text: str) -> str:
     return f"`{flat(text).replace('`', chr(39))}`"
 
 
-def parted(docstring: str) -> tuple[str, str]:
+def split_summary(docstring: str) -> tuple[str, str]:
     """The first paragraph of a docstring, and the rest of it."""
     first, _, rest = docstring.partition("\n\n")
     return flat(first), rest
@@ -66,7 +66,7 @@ def prose(docstring: str) -> str:
         elif kind == "table":
             out += lines
         else:
-            out += escaped("\n".join(lines)).split("\n")
+            out += escape_tags("\n".join(lines)).split("\n")
         out.append("")
     return "\n".join(out).strip("\n")
 
@@ -76,7 +76,7 @@ def wrapped(text: str, width: int = 100) -> str:
     return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""])
 
 
-def escaped(text: str) -> str:
+def escape_tags(text: str) -> str:
     """Without signs that would be tags, but for those in code."""
     return _TAG.sub(lambda m: m[1] or "&lt;", text)
 

@@ -72,7 +72,11 @@ def test_typed_messages_are_sent_unchanged_in_conversations(name: str, line: str
     "name, line, said",
     [
         ("twenty_questions", "eiffel tower", "Is it the Eiffel Tower?"),
-        ("car_dealer", "sunroof and third row", "This one has sunroof and third row."),
+        (
+            "car_dealer",
+            "sunroof and third row",
+            "This one has sunroof and third row. Let me show you both, so that you see how they work.",
+        ),
         ("maze", "up", "move up"),
         ("minesweeper", "2 3", "<Answer>reveal 2 3</Answer>"),
         ("wordle", "zzzzz", "<Answer>zzzzz</Answer>"),

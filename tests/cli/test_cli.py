@@ -218,7 +218,7 @@ def test_what_the_world_failed_is_said() -> None:
 
 def test_a_budget_is_kept_and_said() -> None:
     args = ["eval", "mastermind", "-n", "3", "-k", "1", "-o", "concurrency=1", *FAKE]
-    with pytest.warns(BudgetWarning, match="not everything was played"):
+    with pytest.warns(BudgetWarning, match="not all planned episodes were played"):
         assert "2 missing of 3 episodes count as failures" in run(*args, "--budget", "2500")
     assert "missing" not in run(*args)
 

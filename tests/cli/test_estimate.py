@@ -16,16 +16,15 @@ from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
-from tests.cases import Checks
+from tests.cases import Checks, each
 
 from ..models.server import Handler, Request, Server, says
 
-SEATED = [
-    (name, preset)
-    for name in sonde.names()
-    for preset in sonde.make(name).presets
-    if len(sonde.make(name, preset=preset).spec.seats) > 1
-]
+
+def list_seated() -> list[tuple[str, str]]:
+    """Environments and presets in which somebody else than the agent speaks."""
+    presets = [(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
+    return [(name, preset) for name, preset in presets if len(sonde.make(name, preset=preset).spec.seats) > 1]
 
 
 @pytest.fixture(autouse=True)
@@ -105,8 +104,7 @@ def test_seats_have_lines_of_their_own() -> None:
     assert "200" in calls["guess_my_city"] and "100" in calls["agent"] and {"100", "500"} <= set(calls["user"])
 
 
-@pytest.mark.parametrize(("env", "preset"), SEATED)
-@pytest.mark.parametrize("junk", [True, False])
+@each("env, preset, junk", lambda: [(*seated, junk) for junk in (True, False) for seated in list_seated()])
 def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: str, junk: bool) -> None:
     judged = {"judge": "seat"} if "judge" in sonde.make(env).config else {}
     made = sonde.make(env, preset=preset, **judged)

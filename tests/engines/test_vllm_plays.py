@@ -145,7 +145,7 @@ def test_beliefs_are_those_of_the_same_weights_here(
 
 def test_a_budget_ends_a_run_and_a_larger_one_continues_it(plays_tied: Server, tied: Path, tmp_path: Path) -> None:
     asked = config(reached(plays_tied, tied), n_tasks=8, k=3, concurrency=4, budget=1000)
-    with pytest.warns(BudgetWarning, match="not everything was played"):
+    with pytest.warns(BudgetWarning, match="not all planned episodes were played"):
         play_run(prepare_run(asked), tmp_path / "run")
     n = len(Run.load(tmp_path / "run"))
     assert 0 < n < 24

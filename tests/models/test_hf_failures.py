@@ -13,6 +13,7 @@ import pytest
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError, WorldError
 from sonde.models.hf import HF
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -37,8 +38,8 @@ def test_config_builds_an_equal_model_without_loading() -> None:
         hf.require_capabilities("deterministic")
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@each(
+    "field, value",
     [("model", ""), ("dtype", "int3"), ("max_batch", 0), ("kv_bytes", -1), ("threads", 0), ("steer", 3)],
 )
 def test_bad_arguments_are_named(field: str, value: Any) -> None:
@@ -113,22 +114,22 @@ def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Pat
     run(hf.close())
 
 
-class Narrow(transformers.LlamaForCausalLM):
-    """Has memory for so many rows at once."""
-
-    widest = 3
-    failed: ClassVar[list[int]] = []
-
-    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
-        if len(input_ids) > self.widest:
-            self.failed.append(len(input_ids))
-            raise torch.OutOfMemoryError("no memory left")
-        return super().forward(input_ids, **kwargs)
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("lock_step", [False, True])
+@each("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
+
+    class Narrow(transformers.LlamaForCausalLM):
+        """Has memory for so many rows at once."""
+
+        widest = 3
+        failed: ClassVar[list[int]] = []
+
+        def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+            if len(input_ids) > self.widest:
+                self.failed.append(len(input_ids))
+                raise torch.OutOfMemoryError("no memory left")
+            return super().forward(input_ids, **kwargs)
+
     plain = model()
     narrow = Narrow(plain.config).eval()
     narrow.load_state_dict(plain.state_dict())
@@ -150,8 +151,8 @@ def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: 
         run(hf.generate(chat, WARM))
     narrow.widest = 3
     assert run(hf.generate(chat, WARM)).ids == run(free.generate(chat, WARM)).ids
-    for each in (hf, free):
-        run(each.close())
+    for made in (hf, free):
+        run(made.close())
 
 
 def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:

@@ -11,7 +11,7 @@ from sonde.testing import RULES, EnvProbe, check_env, digest_env, hostile_reply,
 from sonde.testing.play import _in_order_but_for_a_letter
 from tests.cases import each
 
-from ..broken import (
+from .broken import (
     Ambient,
     Biased,
     Boastful,
@@ -46,7 +46,7 @@ from ..broken import (
     Unseeded,
     Vain,
 )
-from ..hunt import Hunt
+from .hunt import Hunt
 
 BROKEN: list[tuple[type[Env[Any]], str, str]] = [
     (Nameless, "spec_is_complete", "spec.name is 'hunt'"),

@@ -22,6 +22,7 @@ from sonde.train.conversations import read_demonstrations, read_preferences
 from sonde.train.data import make_samples as sonde_samples
 from sonde.train.formats import message_rows, preference_ids, preference_rows, sft_rows, to_dataset
 from sonde.train.types import Pair, Row, Sample
+from tests.cases import each
 
 from .test_as_sampled import chat
 from .tiny import bare, pairs, sample, samples
@@ -225,7 +226,7 @@ MARKS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS)
+@each("mark", MARKS)
 def test_messages_that_are_not_to_be_trained_on_are_context(mark: dict[str, Any]) -> None:
     """In every form: the tokens of the prompt are the same, the loss counts nothing of the marked message."""
     whole_row = read_demonstrations([{"messages": said("a", "bad", "c", "good")}], chat())[0].rows[0]
@@ -267,8 +268,8 @@ def test_preferences_come_back_as_pairs() -> None:
     assert [whole(s) for s in implicit] == [whole(s) for s in found]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
+@each(
+    "row, message",
     [
         ({"texts": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
         ({"messages": "hello"}, r"row 0: messages: got 'hello', allowed: a list"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -28,14 +28,15 @@ from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.episode_log import recredit_episodes
 from sonde.train.online.groups import PlannedTask, assign_credit, play_groups
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
-from sonde.train.online.weight_snapshots import WeightSnapshots
 from sonde.train.rewarders import BeliefGain, ExactGain, Measurements
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .asking import WORDS, Asking
 from .tiny import tiny_model, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 ENV = Asking()
 ASKED = "Is the secret"
@@ -191,6 +192,8 @@ MIX = RewardMix({"success": 1.0, "turns": -0.1, "truth_gain": 0.5})
 
 def trainer(folder: Path, *, env: Asking = ENV, lora: LoraSettings | None = None, max_steps: int = 2,
             save_steps: int | None = None, lr: float = 3e-3, **online: Any) -> OnlineTrainer:  # fmt: skip
+    from sonde.train.online.trainer import OnlineTrainer
+
     settings = TrainSettings(
         folder=str(folder), lr=lr, batch_size=8, micro_batch=8, max_steps=max_steps, schedule="constant",
         warmup=0.0, lora=lora, save_steps=save_steps, keep=5,
@@ -212,23 +215,26 @@ def per_turn(sample: Any) -> list[set[float]]:
     return found
 
 
-class Watched(OnlineTrainer):
-    """Remembers the groups of every rollout."""
+def watch_groups(t: OnlineTrainer) -> list[Any]:
+    """The groups of every rollout, as it plays them."""
+    seen: list[Any] = []
+    check = t._check_played
 
-    seen: list[Any]
+    def remember(groups: Any, played: Any) -> None:
+        seen.extend(groups)
+        check(groups, played)
 
-    def _check_played(self, groups: Any, played: Any) -> None:
-        self.seen = [*getattr(self, "seen", []), *groups]
-        super()._check_played(groups, played)
+    t._check_played = remember  # type: ignore[method-assign]
+    return seen
 
 
 @pytest.mark.thorough
 def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
     """Every token of a turn has the turn's advantage, turns of a game differ, and bits are in the history."""
     t = trainer(tmp_path, rewarders=(ExactGain(),), rewards=MIX, credit=ReturnToGo())
-    t.__class__ = Watched
+    seen = watch_groups(t)
     history = t.train().history
-    found = [per_turn(sample) for group in t.seen for sample in group.samples]
+    found = [per_turn(sample) for group in seen for sample in group.samples]
     assert len(found) == 16 and all(len(values) == 1 for turns in found for values in turns)
     assert any(len(set.union(*turns)) > 1 for turns in found if len(turns) > 1)
     assert all(0.0 <= entry["truth_gain"] <= 1.0 for entry in history) and history[0]["truth_gain"] > 0.0
@@ -244,11 +250,11 @@ def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarde
         "save_episodes": True,
     }  # fmt: skip
     t = trainer(tmp_path, **settings)
-    t.__class__ = Watched
+    seen = watch_groups(t)
     t.train()
     folder = tmp_path / "episodes" / "asking"
     again = {s.trajectory: s for group in recredit_episodes(folder, t.online) for s in group.samples}
-    before = {s.trajectory: s for group in t.seen for s in group.samples}
+    before = {s.trajectory: s for group in seen for s in group.samples}
     assert again.keys() == before.keys() and len(again) > 8
     for key, sample in before.items():
         assert [row.advantages for row in again[key].rows] == [row.advantages for row in sample.rows]
@@ -317,6 +323,8 @@ def distance(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
+    from sonde.train.online.weight_snapshots import WeightSnapshots
+
     module = torch.nn.Linear(2, 1, bias=False)
     module.weight.data = torch.tensor([[1.0, 2.0]])
     versions = WeightSnapshots(module, ("start", "average"))

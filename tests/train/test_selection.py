@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,6 +101,17 @@ def test_the_best_share_of_all() -> None:
     assert select_share([], ShareRule()).trajectories == ()
 
 
+def test_the_last_rounds_of_an_online_training() -> None:
+    """Rounds are steps at which was played, compared as numbers; as in LMRL-Gym's table 10."""
+    steps = (0, 9, 10, 10, 2)
+    games = [replace(earned(i, 0.0), tags={"step": str(step)}) for i, step in enumerate(steps)]
+    assert ids(select_share(games, ShareRule(last_rounds=1)).trajectories) == [2, 3]
+    assert ids(select_share(games, ShareRule(last_rounds=2)).trajectories) == [1, 2, 3]
+    assert ids(select_share(games, ShareRule(last_rounds=9)).trajectories) == [0, 1, 2, 3, 4]
+    with pytest.raises(UserError, match="rule: last_rounds: got 2, allowed: None, or the episodes of an online"):
+        select_share([trajectory([[act()]])], ShareRule(last_rounds=2))
+
+
 def test_of_equal_returns_every_task_has_its_share() -> None:
     wins = [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
     assert top_share(wins, 4 / 9) == [(0, 0), (0, 1), (1, 1), (2, 0)]
@@ -111,7 +123,7 @@ def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:
     return trajectory([[act(reward=reward)]], outcome, sample=sample)
 
 
-@pytest.mark.parametrize("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}])
+@pytest.mark.parametrize("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}, {"last_rounds": 0}])
 def test_bad_shares_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=r"got .*allowed"):
         ShareRule(**wrong)  # type: ignore[arg-type]

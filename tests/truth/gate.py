@@ -4,7 +4,7 @@
 hear yes, no, and "I do not know". The questions are what language models ask, in our own words, by an author who had
 not looked at the parser. The sorts, and the topics of each, are the test topics of the environment; `sorts_ENV` says
 which. A change may not turn a question silent nor grow a yes unseen: the table is a golden file
-(`tests/test_truth_gate.py`); `--write` takes it anew, and the difference is read line by line.
+(`tests/truth/test_gate.py`); `--write` takes it anew, and the difference is read line by line.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ over all test topics: the share in percent of those for whom there was an answer
 different answers there were. The questions were written as language models ask (in the manner of the dialogues printed
 in the papers' appendices, own words) before their author saw a parser; they are for measuring, never for fitting.
 
-What is measured now must be what is kept (`tests/test_city_gate.py`). `--keep` writes it,
+What is measured now must be what is kept (`tests/truth/test_gate_cities.py`). `--keep` writes it,
 for a reader to review line by line: a question that falls silent or whose share of "Yes" grows needs a reason.
 """
 

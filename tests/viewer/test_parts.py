@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from sonde.viewer.information_losses import compute_losses, find_cause
 from sonde.viewer.report import choose_episodes
 from sonde.viewer.site.episode import _describe_turn  # pyright: ignore[reportPrivateUsage]
 from sonde.viewer.templating import LIMIT, split_pieces
+from tests.cases import each
 
 
 def gain(expected: float, best: float, realised: float = 0.0) -> Gain:
@@ -29,8 +29,8 @@ def row(name: str, kind: str = "win", turns: int = 3, gains: tuple[Gain, ...] | 
     return Row(kind=kind, turns=turns, gains=gains, **found)
 
 
-@pytest.mark.parametrize(
-    ("expected", "best", "result", "why"),
+@each(
+    "expected, best, result, why",
     [
         (2.0, 2.0, "counts", ""),
         (2.5, 2.0, "counts", ""),
@@ -93,8 +93,8 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
     assert choose_episodes(rows, 0) == choose_episodes([], 6) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "short"),
+@each(
+    "name, short",
     [
         ("random", "random"),
         ("llm (smollm2)", "smollm2"),

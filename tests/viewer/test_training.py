@@ -203,7 +203,7 @@ def test_a_folder_without_history_is_refused(tmp_path: Path) -> None:
     folder = training(tmp_path / "a", [])
     for content, told in (
         (b"", "got no entries"),
-        (b"{", "line 1: no JSON"),
+        (b"{", "line 1: not JSON"),
         (b'{"loss": 1}\n', "whole number as its"),
     ):
         (folder / HISTORY).write_bytes(content)

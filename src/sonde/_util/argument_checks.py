@@ -1,13 +1,13 @@
 """Runtime type checks for constructor arguments, driven by their annotations.
 
-A dataclass derived from `Checked` rejects unknown, missing and wrongly typed arguments with an error in the house
-pattern, so constructors rely on types and check ranges only. `check_call` does the same for functions. Annotations are
-analysed once per class; those that only a type checker can resolve allow everything.
+A dataclass derived from `Checked` rejects unknown, missing and wrongly typed arguments with an error in the library's
+standard form, so constructors can rely on types and only check ranges. `check_call` does the same for functions.
+Annotations are analysed once per class; those that only a type checker can resolve allow everything.
 
-Why not msgspec or pydantic: `core` is standard library only, and pydantic's default is to coerce and copy what it
-accepts while msgspec checks types when it decodes, not when a constructor is called. Here a value must pass unchanged,
-since constructor arguments are the configuration and its fingerprint, and errors must name the field, the value got and
-the values allowed.
+Why not msgspec or pydantic: `core` is standard library only; pydantic coerces and copies what it accepts by default,
+and msgspec checks types when decoding, not when a constructor is called. Here a value must pass unchanged, because
+constructor arguments are the configuration and its fingerprint, and errors must name the field, the value got and the
+values allowed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ T = TypeVar("T")
 
 
 class Checked:
-    """Base class of dataclasses that users construct. Errors call the class `called` (default: the class name), and a
-    value of it `words`."""
+    """Base class of dataclasses that users construct. In errors, `called` names the class (default: its own name) and
+    `words` describes a valid instance."""
 
     __slots__ = ()
     called: ClassVar[str] = ""
@@ -53,7 +53,7 @@ class Checked:
         return super().__new__(cls)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Copies and pickles store the values, not the arguments."""
+        """Copies and pickles store the field values, not the constructor arguments."""
         return _new_instance, (type(self),), self.__getstate__()
 
 
@@ -67,8 +67,8 @@ def is_field(hint: Any) -> bool:
 
 
 def configuration_fields(cls: type) -> tuple[Field[Any], ...]:
-    """The fields of a class, which are its configuration. A plain class has the fields of its bases; one that declares
-    own fields, or whose constructor takes arguments, is a `UserError`, because no record would store them.
+    """The fields of a class, which are its configuration. A plain class has the fields of its bases; if it declares its
+    own fields or its constructor takes arguments, that is a `UserError`, because no record would store them.
 
     >>> class Fixed(Checked): ...
     >>> configuration_fields(Fixed)
@@ -121,7 +121,7 @@ def _check_all(owner: str, signature: _Signature, values: Mapping[str, Any]) -> 
 @dataclass(frozen=True, slots=True)
 class _Option:
     """One alternative of an annotation: its singular and plural name in errors, a type test, a check of the content,
-    and the types all of whose values pass."""
+    and the types whose values always pass."""
 
     words: str
     plural: str
@@ -210,8 +210,8 @@ def _resolve_hint(hint: Any, namespace: dict[str, Any]) -> Any:
     if not isinstance(hint, str):
         return hint
     try:
-        return eval(hint, namespace)  # an annotation of our own code, or of a plug-in that is already loaded
-    except (NameError, AttributeError, TypeError):  # the last of `array[int]`, before Python 3.12
+        return eval(hint, namespace)  # an annotation of our own code, or of a loaded plug-in
+    except (NameError, AttributeError, TypeError):  # the last for `array[int]` before Python 3.12
         return Any
 
 

@@ -1,7 +1,7 @@
 """Make untrusted text safe to display: every invisible character is shown by its code.
 
-For what escaping leaves alone: characters that drive a terminal, reverse the reading direction, hide, or cannot be
-written to a file at all. Reports and terminals show the same.
+Handles what HTML escaping leaves alone: characters that drive a terminal, reverse the reading direction, are invisible,
+or cannot be written to a file. Reports and terminals show the same text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 class Piece(NamedTuple):
-    """A stretch of text; `code` names the character if it cannot be shown itself."""
+    """A stretch of text; `code` names the character if it cannot be shown directly."""
 
     text: str
     code: str = ""

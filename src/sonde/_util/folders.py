@@ -26,7 +26,7 @@ def cache_root() -> Path:
 
 @contextmanager
 def write_errors(path: Path) -> Generator[None]:
-    """Add the file name to operating-system errors while writing (a full disk), which errors on open files lack."""
+    """Add the file name to operating-system errors while writing (a full disk); errors on open files lack it."""
     try:
         yield
     except OSError as e:

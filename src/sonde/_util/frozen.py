@@ -28,7 +28,7 @@ class Frozen(dict[str, V]):
 
 
 def as_frozen(mapping: Mapping[str, V]) -> Frozen[V]:
-    """`mapping` itself if it is read-only already, otherwise a read-only copy."""
+    """`mapping` itself if it is already read-only, otherwise a read-only copy."""
     return mapping if type(mapping) is Frozen else Frozen(mapping)  # type: ignore[return-value]
 
 

@@ -2,8 +2,8 @@
 
     evaluation = read_as(Evaluation, orjson.loads(text), "evaluation")
 
-Everything is checked on the way: a file that somebody else wrote, or that a disk damaged, is a value of the right type
-or one error that names the place.
+Everything is checked while reading: a foreign or damaged file gives a value of the right type or one error that names
+the place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An ordered parallel map over several processor cores.
 
-Every process is a new interpreter that imports the function by its name and nothing of the calling script: this works
-from scripts without a `__main__` guard, from notebooks and beside the threads of a model, on every platform.
+Every process is a new interpreter that imports the function by name and nothing of the calling script. This works on
+every platform, from scripts without a `__main__` guard, from notebooks and next to the threads of a model.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def count_cores() -> int:
 
 
 def map_processes(function: Callable[[A], B], things: Iterable[A], processes: int) -> Generator[B, None, None]:
-    """`map(function, things)` on this many processes; at most three items per process are read ahead.
+    """`map(function, things)` on this many processes; reads at most three items per process ahead.
 
-    The function must stand at the top of a module; arguments and results are pickled. What it raises is raised here.
+    The function must be defined at the top level of a module; arguments and results are pickled. Its exceptions are
+    raised here.
     """
     helpers = [_Helper(function) for _ in range(processes)]
     idle: SimpleQueue[_Helper] = SimpleQueue()
@@ -62,7 +63,7 @@ def map_processes(function: Callable[[A], B], things: Iterable[A], processes: in
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for helper in helpers:  # which ends the threads that wait for one
+        for helper in helpers:  # ends the threads waiting for one
             helper.kill_process()
         pool.shutdown(cancel_futures=True)
         for helper in helpers:
@@ -79,7 +80,7 @@ class _Helper:
         self._first: tuple[list[str], Callable[[Any], Any]] | None = (sys.path, function)
 
     def call_function(self, thing: Any) -> Any:
-        """Raises what the function raised there, or `WorldError` if the process died."""
+        """Raises what the function raised in the helper, or `WorldError` if the process died."""
         try:
             if self._first is not None:
                 for sent in self._first:
@@ -100,13 +101,13 @@ class _Helper:
 
     def close(self) -> None:
         for pipe in (self._in, self._out):
-            with suppress(OSError):  # what was left to be written has no reader any more
+            with suppress(OSError):  # nobody reads the remaining output
                 pipe.close()
 
 
 def serve_calls() -> None:
     """The main loop of a helper process, until its input ends. What the function prints goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller also receives the signal and ends this process
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     function = pickle.load(sys.stdin.buffer)

@@ -15,8 +15,8 @@ R = TypeVar("R")
 def run_sync(coroutine: Coroutine[Any, Any, R]) -> R:
     """The result of a coroutine, whether or not an event loop is running in this thread.
 
-    An interrupt (Ctrl-C, a notebook's stop button) cancels the coroutine, waits until it has cleaned up, and is raised
-    again; a second interrupt is raised without waiting.
+    An interrupt (Ctrl-C, a notebook's stop button) cancels the coroutine, waits for its clean-up, and is raised again;
+    a second interrupt is raised without waiting.
     """
     try:
         asyncio.get_running_loop()
@@ -26,8 +26,9 @@ def run_sync(coroutine: Coroutine[Any, Any, R]) -> R:
 
 
 def _run_in_thread(coroutine: Coroutine[Any, Any, R]) -> R:
-    """The same on a loop of its own in another thread. Only this thread hears of interrupts, so it passes them on. The
-    other one is a daemon: after a second interrupt nothing waits for it, not even the end of the process."""
+    """`run_sync` on a separate event loop in another thread. Only this thread receives interrupts, so it passes them
+    on. The other thread is a daemon, so after a second interrupt nothing waits for it, not even the end of the process.
+    """
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     loop = runner.get_loop()
     task = loop.create_task(coroutine)
@@ -44,9 +45,9 @@ def _run_in_thread(coroutine: Coroutine[Any, Any, R]) -> R:
 
     try:
         threading.Thread(target=run_loop, daemon=True).start()
-        wait([result])  # unlike Thread.join, which takes a thread that it was interrupted in for one that has ended
+        wait([result])  # unlike Thread.join, which treats a thread as ended if it was interrupted while waiting for it
     except BaseException:
-        with suppress(RuntimeError):  # the loop has just been closed
+        with suppress(RuntimeError):  # the loop has just closed
             loop.call_soon_threadsafe(task.cancel)
         wait([result])
         raise

@@ -1,4 +1,4 @@
-"""Read hand-written text files: whatever editor saved it, equal texts read as equal."""
+"""Read hand-written text files so that equal texts read as equal, whichever editor saved them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ BOM = "\ufeff"
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, composed (Unicode's form NFC), without a byte order mark, its lines ended by `\\n`.
-    Raises `OSError`, and `UnicodeDecodeError` where it is not UTF-8."""
+    """The text of a UTF-8 file, composed (Unicode form NFC), without a byte order mark and with `\n` line ends. Raises
+    `OSError`, or `UnicodeDecodeError` if the file is not UTF-8."""
     return unicodedata.normalize("NFC", path.read_text("utf-8-sig"))
 
 
 def compose_text(value: Any) -> Any:
-    """A JSON value with all its texts in form NFC: what JSON escapes is seen after parsing only.
+    """A JSON value with all its texts in form NFC; escapes in JSON are visible only after parsing.
 
     >>> compose_text({"city": "Malmo\\u0308"}) == {"city": "Malm\\u00f6"}
     True

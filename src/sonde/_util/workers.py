@@ -1,9 +1,8 @@
 """Long work split over processes: each process completes one part and reports results as it goes.
 
-A process that is gone (killed, out of memory) is begun again with the same part, so a part must be such that it can be
-continued. `Workers` are the places where that happens: `LocalWorkers` has processes of this machine, `on_ray` a
-cluster's. Like those of `processes.py`, the processes of this machine are new interpreters that import the function
-by its name.
+A process that dies (killed, out of memory) is restarted with the same part, so a part must be resumable. `Workers` are
+the places where processes run: `LocalWorkers` on this machine, `on_ray` on a cluster. As in `processes.py`, local
+processes are new interpreters that import the function by name.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ TRIES = 3
 PAUSE = 0.1
 """Seconds between two result messages of a process."""
 PATIENCE = 10.0
-"""Seconds that a process gets to stop once it is no longer wanted."""
+"""Seconds that a process has to stop once it is no longer needed."""
 
 _BEGIN = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
@@ -74,15 +73,15 @@ class Workers(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop what still runs, letting it close its resources, and wait for it."""
+        """Stop all running processes, letting them close their resources, and wait for them."""
         ...
 
 
 def run_parts(
     work: Callable[[A, Callable[[B], None]], None], parts: Sequence[A], workers: Workers
 ) -> Generator[B, None, None]:
-    """Run all parts at once and yield their results as they come. An exception in `work` is raised here and stops the
-    rest; `WorldError` if the process of a part keeps dying."""
+    """Run all parts at once and yield their results as they arrive. An exception in `work` is raised here and stops the
+    others; raises `WorldError` if the process of a part keeps dying."""
     gone, lives, running = [0] * len(parts), [1] * len(parts), set(range(len(parts)))
     with closing(workers):
         for part in running:
@@ -102,7 +101,7 @@ def run_parts(
                 gone[part] += 1
                 if gone[part] == TRIES:
                     raise WorldError(f"worker {part}: died {TRIES} times in a row without a result: {value}")
-                lives[part] += 1  # named, for Python shows a warning of the same words once only
+                lives[part] += 1  # counted, because Python shows identical warnings only once
                 again = f"worker {part} died ({value}); restarted (life {lives[part]})"
                 warnings.warn(WorkerWarning(again), stacklevel=2)
                 workers.begin(part, work, parts[part])
@@ -123,7 +122,7 @@ class LocalWorkers:
         assert process.stdin is not None
         self._running[part] = process
         threading.Thread(target=self._read_messages, args=(part, process), daemon=True).start()
-        with suppress(OSError, ValueError):  # one that is gone already is heard of by whoever listens
+        with suppress(OSError, ValueError):  # the reader thread reports a dead process
             for sent in (sys.path, (work, given)):
                 pickle.dump(sent, process.stdin, pickle.HIGHEST_PROTOCOL)
             process.stdin.flush()
@@ -131,13 +130,13 @@ class LocalWorkers:
     def _read_messages(self, part: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
         kind = ""
-        with suppress(EOFError, OSError, pickle.UnpicklingError):  # the last message of one that is killed may be cut
+        with suppress(EOFError, OSError, pickle.UnpicklingError):  # a killed process may truncate its last message
             while kind not in LAST:
                 kind, value = pickle.load(process.stdout)
                 self._said.put(WorkerMessage(part, kind, value))
         status = process.wait()
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what was left to be written has no reader any more
+            with suppress(OSError):  # nobody reads the remaining output
                 pipe.close()
         if kind not in LAST:
             self._said.put(WorkerMessage(part, "gone", f"status {status}"))
@@ -149,7 +148,7 @@ class LocalWorkers:
         for process in self._running.values():
             assert process.stdin is not None
             with suppress(OSError):
-                process.stdin.close()  # which it takes for the end (`_watch_input`)
+                process.stdin.close()  # the process treats this as the end (`_watch_input`)
         for process in self._running.values():
             try:
                 process.wait(PATIENCE)
@@ -163,7 +162,7 @@ class LocalWorkers:
 
 def serve_part() -> None:
     """The main loop of a `LocalWorkers` process until its part is done. What the work prints goes to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller, which got it too, ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller also receives the signal and ends this process
     signal.signal(signal.SIGTERM, _raise_interrupt)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -174,7 +173,7 @@ def serve_part() -> None:
         out.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
         out.flush()
 
-    with suppress(KeyboardInterrupt, BrokenPipeError):  # not wanted any more, by a caller that is there or is not
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # the caller stopped this process or is gone
         perform_part(work, given, say)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
@@ -184,7 +183,7 @@ def _raise_interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def _watch_input() -> None:
-    """Interrupt the work if the caller stops it or is gone: either way standard input ends."""
+    """Interrupt the work if the caller stops it or is gone: in both cases standard input ends."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -230,7 +229,7 @@ class _ToldBuffer:
 
 
 def _to_sendable(error: Exception) -> Exception:
-    """The exception with its traceback as text; one that cannot be pickled is described in words."""
+    """The exception with its traceback as text; one that cannot be pickled is replaced by a description."""
     error.add_note(f"in a worker:\n{traceback.format_exc()}")
     try:
         pickle.loads(pickle.dumps(error))

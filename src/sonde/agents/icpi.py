@@ -1,17 +1,17 @@
-"""In-context policy iteration: simulate every action with models learnt in context, and take the best.
+"""In-context policy iteration: simulate every action with models learned in context, and take the best.
 
-Source: Brooks et al. (2023), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.3):
+Source: Brooks et al. (2023), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.3):
 
     for each action:  simulate it from the present observation, then the rollout policy, to the end of the sub-episode
-    play the action whose simulated rewards sum to the most; ties are broken at random
+    play the action with the highest sum of simulated rewards; ties are broken at random
 
-The simulation consists of three in-context models: `transition` and `reward` learn from steps drawn from
-everything that happened, `rollout_policy` from the most recent ones, so that each act improves on the policy that was
-played. `examples` is how many each call is shown. An act at step h of H (from 0) takes |A| (3 (H - h) - 2) calls; the
-actions are simulated at the same time.
+The simulation has three in-context models: `transition` and `reward` get examples drawn from all past steps,
+`rollout_policy` the most recent ones, so that each act improves on the policy played so far. `examples` is the number
+of examples per call. An act at step h of H (from 0) takes |A| (3 (H - h) - 2) calls; the actions are simulated
+concurrently.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable observation leaves the simulation
-where it was, an unreadable reward is 0, for an unreadable action a legal one is drawn.
+at its state, an unreadable reward counts as 0, and for an unreadable action a legal one is drawn.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""In-context reinforcement learning: act on earlier sub-episodes shown in the prompt, all of them or a random part.
+"""In-context reinforcement learning: act on earlier sub-episodes shown in the prompt, all of them or a random subset.
 
-Source: Monea et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.1): at
+Source: Monea et al. (2024), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.1): at
 every step, each past sub-episode is shown with probability p, independently; p in {1, 0.5, 0.1}. One `policy` call per
-step; `cache=True` asks once per state and sub-episode (appendix C).
+step; `cache=True` makes one per state and sub-episode (appendix C).
 
 Fallback, counted in `memory["calls"]` and in the names of completions: for an unreadable action a legal one is drawn.
 """

@@ -1,13 +1,14 @@
-"""Information-directed sampling made of language models: regret and information gain of every action by a call each.
+"""Information-directed sampling with language models: they estimate the regret and information gain of every action.
 
 Source: Toward Efficient Exploration by LLM Agents, appendices F and H.6; Russo and Van Roy (2018). Per act: the beliefs
-are updated by the last step (`posterior_update`), 2 |A| calls estimate what each action costs and teaches, and the
-action is drawn from the distribution over pairs of actions, weights on a grid, with the smallest information ratio.
+are updated with the last step (`posterior_update`), 2 |A| calls estimate regret and information gain of each action,
+and the action is drawn from the distribution over pairs of actions, weights on a grid, with the smallest information
+ratio.
 
 Bandits (and environments without a finite problem) ask for the `expected_regret`. Problems of several steps ask for the
 `expected_value` of taking the action and playing perfectly afterwards, which is subtracted from `best_value`, the value
 of optimal play: 1 in the lock and in Wordle, as in the paper. `information_gain` is about optimal behaviour, in bits.
-Both estimates are asked to err on the safe side (costly, uninformative). Myopic, as in the paper.
+The prompts ask for cautious estimates (high regret, low gain). Myopic, as in the paper.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable cost is the largest (1, or a
 value of 0), an unreadable gain is 0; beliefs as in `agents:llm_psrl`.

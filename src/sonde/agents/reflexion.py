@@ -1,13 +1,13 @@
 """Reflexion: after each sub-episode a critic writes a note, and the actor reads all notes before each act.
 
-Source: Shinn et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.2): one
+Source: Shinn et al. (2024), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.2): one
 `reflection` on the whole trajectory of every finished sub-episode, one `policy` call per step with the full history of
-notes. K H + K - 1 calls: after the last sub-episode nobody reads a note. `cache=True` asks the policy once per state
-and sub-episode (appendix C).
+notes. K H + K - 1 calls: there is no note after the last sub-episode. `cache=True` makes one policy call per state and
+sub-episode (appendix C).
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable note is left out; for an
-unreadable action a legal one is drawn. Notes are kept up to `note_limit` characters each; where all of them would not
-fit into the memory the oldest are dropped, and `memory["dropped"]` counts them.
+unreadable action a legal one is drawn. Notes are cut to `note_limit` characters each; if they do not all fit into the
+memory, the oldest are dropped, and `memory["dropped"]` counts them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Beliefs of a model: elicited, kept beside a run, compared with the exact posterior."""
+"""Beliefs of a model: elicited, stored with a run, compared with the exact posterior."""

@@ -1,41 +1,43 @@
 """Elicited beliefs compared with the exact posterior, as pure functions.
 
-Notation: p_t is the exact posterior over K candidates after t turns and q_t the elicited one over the same, h the true
-hypothesis. A `Course` holds both over one episode. Every number comes with an interval clustered by task
-(`sonde.evaluation.metrics`), and `split_by_outcome` gives all of them for wins and losses apart (ΔBelief-RL, figure 2).
+Notation: p_t is the exact posterior over K candidates after t turns, q_t the elicited belief over the same candidates,
+h the true hypothesis. A `Course` holds both over one episode. Every number comes with an interval clustered by task
+(`sonde.evaluation.metrics`), and `split_by_outcome` computes all of them separately for wins and losses (ΔBelief-RL,
+figure 2).
 
-    KL                 sum_i p_t(i) log2(p_t(i) / q_t(i)), in bits: what it costs to take q_t for p_t
+    KL                 sum_i p_t(i) log2(p_t(i) / q_t(i)), in bits: the cost of using q_t in place of p_t
     total variation    half of sum_i |p_t(i) - q_t(i)|, in [0, 1]: the greatest error in the probability of any event
     ΔBelief            ln b_t - ln b_{t-1} of the truth, in nats, as elicited: b need not be normalised (eq. 1), so it
-                       rises too where a model learns how hypotheses are written; `among` the candidates, ln q_t, it
-                       does not
+                       also rises when a model learns how hypotheses are written; `among` the candidates, with ln q_t,
+                       it does not
     correlation        Pearson's, of ΔBelief (nats) with a turn's exact truth gain or realised gain (bits)
-    calibration        of all pairs (turn, candidate): how often candidates believed with q are true
+    calibration        over all pairs (turn, candidate): how often candidates believed with q are true
     updating factor    slope of elicited on exact changes of log-odds
 
-The updating factor. Let an agent that updates by a tempered rule take each likelihood to the power a: q_t(i) is
+The updating factor. Let an agent that updates by a tempered rule raise each likelihood to the power a: q_t(i) is
 proportional to q_{t-1}(i) L_t(i)^a. Whatever its prior, the log-odds between any two candidates then change by a times
-what they change exactly,
+the exact change,
 
     Δ ln q(i)/q(j)  =  a (ln L(i) - ln L(j))  =  a Δ ln p(i)/p(j),
 
-a line through the origin: no evidence, no change, so no intercept is fitted. a = 1 is Bayes, less is under-updating,
-more over-updating (the regression of Grether 1980, "Bayes rule as a descriptive model"). The exact side is known
-without error, so noise in what is elicited does not bias the slope, which regressing the other way round would. Two
-slopes:
+a line through the origin: without evidence there is no change, so no intercept is fitted. a = 1 is Bayes, less is
+under-updating, more over-updating (the regression of Grether 1980, "Bayes rule as a descriptive model"). The exact side
+is known without error, so noise in the elicited side does not bias the slope; the reverse regression would be biased.
+Two slopes:
 
-    pairs    over all pairs of candidates that are possible before and after the turn, each pair of n weighted 1/n; just
-             a under the rule above, for any K. None where replies only ever rule out: then no such pair changes
+    pairs    over all pairs of candidates that are possible before and after the turn, each pair of n weighted 1/n;
+             exactly a under the rule above, for any K. None if replies only ever rule candidates out: then no such
+             pair changes
     truth    over the log-odds of the truth against all others together, ln p(h)/(1 - p(h)), where 0 < p(h) < 1 before
-             and after. Just a for two candidates; for more an average, since the others' odds among each other move too
+             and after. Exactly a for two candidates; for more an average, because the odds among the others move too
 
-Calibration bins hold equal counts, not equal widths: with K candidates most probabilities are near 1/K or 0, and bins
-of equal width would put nearly all of them into one. Equal probabilities are never parted, so bins may differ in size.
-ECE is the mean over pairs of the distance between a bin's mean q and its share of truths; it is biased upwards in small
-samples, for which `exact` (the bin's mean p, which the share estimates) is the quieter standard.
+Calibration bins have equal counts, not equal widths: with K candidates most probabilities are near 1/K or 0, and bins
+of equal width would put nearly all of them into one bin. Equal probabilities stay together, so bins may differ in size.
+ECE is the mean over pairs of the distance between a bin's mean q and its share of truths. It is biased upwards in small
+samples; `exact` (the bin's mean p, which the share estimates) is the less noisy standard there.
 
-The belief after the turn that ended a game enters nothing: that turn's message often names the truth, and the paper
-gives it no reward.
+The belief after the turn that ended a game is excluded: that turn's message often names the truth, and the paper gives
+it no reward.
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ _DIGITS = 12
 class Course:
     """The beliefs of one episode, b_0 to b_T, one row each.
 
-    `target` holds ln b_t of the truth as elicited, `(T+1,)`. With candidates `elicited` holds ln q_t, normalised, shape
-    `(T+1, K)`, and `truth` is the column of the true one. With an exact filter `exact` holds p_t over the same
+    `target` holds ln b_t of the truth as elicited, `(T+1,)`. With candidates, `elicited` holds ln q_t, normalised,
+    shape `(T+1, K)`, and `truth` is the column of the true one. With an exact filter, `exact` holds p_t over the same
     candidates, `entropy` the bits of the whole posterior and `exact_truth` its probability of the truth, `(T+1,)`.
     `over` says that the last row is the belief after the game had ended.
     """
@@ -99,7 +101,7 @@ class Course:
 
 
 def normalise_logprobs(logprobs: Any) -> Floats:
-    """Logarithms of numbers that are in proportion to a distribution, as logarithms of that, along the last axis.
+    """Normalise logarithms of unnormalised probabilities along the last axis.
 
     >>> np.exp(normalise_logprobs([math.log(0.1), math.log(0.3)])).round(2).tolist()
     [0.25, 0.75]
@@ -113,7 +115,7 @@ def _log_sum_exp(rows: Floats) -> Floats:
     return top + np.log(np.exp(rows - top).sum(axis=-1, keepdims=True))
 
 
-# --- one belief against another ------------------------------------------------------------------------------------
+# --- one belief against another --------------------------------------------------------------------------------------
 
 
 def kl_divergence(exact: Any, elicited: Any) -> Floats:
@@ -137,7 +139,7 @@ def total_variation(exact: Any, elicited: Any) -> Floats:
     return 0.5 * np.abs(np.asarray(exact, np.float64) - np.exp(np.asarray(elicited, np.float64))).sum(axis=-1)
 
 
-# --- curves --------------------------------------------------------------------------------------------------------
+# --- curves ----------------------------------------------------------------------------------------------------------
 
 
 def mean_by_turn(
@@ -160,7 +162,7 @@ def mean_by_turn(
     return tuple(curve)
 
 
-# --- calibration ---------------------------------------------------------------------------------------------------
+# --- calibration -----------------------------------------------------------------------------------------------------
 
 
 class CalibrationBin(NamedTuple):
@@ -230,7 +232,7 @@ def _make_bin(sums_TS: Floats, whole: Floats) -> CalibrationBin:
 
 
 def _calibration_error(sums: Floats, standard: int) -> Estimate:
-    """The calibration error against the values numbered `standard`; the bins are those of all tasks."""
+    """The calibration error relative to the value columns in `standard`; the bins are those of all tasks."""
     n_tasks, n_bins, n_values = sums.shape
 
     def mean_distance(flat: Any) -> Any:
@@ -242,12 +244,12 @@ def _calibration_error(sums: Floats, standard: int) -> Estimate:
     return found
 
 
-# --- changes of belief ---------------------------------------------------------------------------------------------
+# --- changes of belief -----------------------------------------------------------------------------------------------
 
 
 def delta_belief(course: Course, *, among: bool = False) -> Floats | None:
-    """ΔBelief of every turn except the one that ended the game, in nats. `among` the candidates: ln q_t of the truth
-    instead of ln b_t, which removes what all of them gained together; None without candidates."""
+    """ΔBelief of every turn except the one that ended the game, in nats. `among` the candidates uses ln q_t of the
+    truth instead of ln b_t, which removes what all of them gained together; None without candidates."""
     if not among:
         return np.diff(course.target[: course.held_count])
     return None if course.elicited is None else np.diff(course.elicited[: course.held_count, course.truth])
@@ -280,7 +282,7 @@ def _pearson_correlation(s: Any) -> Any:
 
 
 def updating_factor(courses: Iterable[Course], *, pairs: bool = False) -> Estimate | None:
-    """The updating factor, for the truth or for all pairs of candidates; None if no evidence bears on them."""
+    """The updating factor, for the truth or for all pairs of candidates; None if no evidence determines it."""
     rows = [(c, found) for c in courses if (found := c.compared_beliefs) is not None]
     changes = _pair_products if pairs else _truth_odds_products
     sums = _sum_by_task((c.task, changes(p, log_q, c.truth)) for c, (p, log_q) in rows)
@@ -296,7 +298,7 @@ def _truth_odds_products(p: Floats, log_q: Floats, truth: int) -> Floats:
         return np.zeros((2, 0))
     rest = p[:, others].sum(axis=1)
     elicited = log_q[:, truth] - _log_sum_exp(log_q[:, others])[:, 0]
-    with np.errstate(all="ignore"):  # where the truth is certain; not usable
+    with np.errstate(all="ignore"):  # undefined where the truth is certain
         exact = np.log(p[:, truth]) - np.log(rest)
         x, y = np.diff(exact)[usable], np.diff(elicited)[usable]
     return np.stack([x * x, x * y])
@@ -324,7 +326,7 @@ def _sum_by_task(rows: Iterable[tuple[str, Floats]]) -> Floats:
     return np.array(list(sums.values()))
 
 
-# --- all of it -----------------------------------------------------------------------------------------------------
+# --- summary ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,25 +1,26 @@
 """Elicit a model's belief: the log-probability of a hypothesis given the conversation so far, before every turn.
 
-Source: ΔBelief-RL, section 3: b_t = p(target | history after t turns, elicitation), read off the probabilities of the
-target's tokens at temperature 1 in a message that is put into the assistant's mouth. b_0 comes from the prompt alone,
-b_t after the reply to turn t. The templates, in which `<target>` stands for the hypothesis in words (`Env.in_words`):
+Source: ΔBelief-RL, section 3: b_t = p(target | history after t turns, elicitation), computed from the probabilities of
+the target's tokens at temperature 1 in a prefilled assistant message. b_0 comes from the prompt alone, b_t after the
+reply to turn t. The templates, in which `<target>` stands for the hypothesis in words (`Env.in_words`):
 
     statement   Is the secret <target>   the paper's
-    question    Is it '<target>'?        the paper's code, which reads it as an assistant message too
-    answer      what the agent would say to give it as its answer (`Env.say`): the whole message counts, and its end
+    question    Is it '<target>'?        the paper's code, which also places it in an assistant message
+    answer      the agent's own answer with the target (`Env.say`): the whole message counts, including its end
     any other text with <target> in it
 
-The target's tokens are those that overlap its characters (`core.Probe`), known from how the message was made; the
-paper's code looks for the ids of the target encoded alone, in the last two messages, where it can hit the user's words.
-Log-probabilities are summed, as there, or averaged over the tokens, which no longer is a probability.
+The target's tokens are those that overlap its characters (`core.Probe`), whose position is known; the paper's code
+instead searches the last two messages for the ids of the target encoded alone, which can match the user's words.
+Log-probabilities are summed, as in the paper, or averaged over the tokens, which no longer gives a probability.
 
-With candidates, beliefs are elicited for each of them too: `all` that the environment's filter holds possible at first,
-a number of them (the true one and others, drawn once per task), or texts. Divided by their sum they are a distribution.
-Under `answer` the messages of two candidates exclude each other, so what their sum lacks to 1 is the mass outside: all
-that the model would rather say. Under other templates there is no such mass: continuations may begin alike.
+Beliefs can also be elicited for each of several candidates: `all` that the environment's filter initially holds
+possible, a number of them (the true one and others, drawn once per task), or given texts. Divided by their sum they
+form a distribution. Under `answer` the messages of two candidates exclude each other, so 1 minus their sum is the mass
+outside: everything else that the model might say. Other templates have no such mass, because continuations may share a
+beginning.
 
-`prompt` turns a view of the agent's seat into what the model is shown of the game; that of `agents:llm` has its own
-(context, examples, system). Completions stay on the messages, so what a model sampled is read as it was sampled.
+`prompt` turns a view of the agent's seat into the messages that the model sees; that of `agents:llm` has its own
+(context, examples, system). Messages keep their completions, so sampled tokens are scored as they were sampled.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TARGET = "<target>"
 TEMPLATES: Mapping[str, str] = Frozen(statement=f"Is the secret {TARGET}", question=f"Is it '{TARGET}'?")
 ANSWER = "answer"
 MOST = 1024
-"""Maximum size of a support whose hypotheses are `all` elicited."""
+"""Maximum size of a support whose hypotheses can `all` be elicited."""
 BATCH = 1024
 """Number of probes per model call."""
 
@@ -96,8 +97,8 @@ class Elicitation(Checked):
 
 
 class Elicited(NamedTuple):
-    """One belief. `target` is ln b of the true hypothesis; `candidates` the same for each candidate by its text, as
-    read, not normalised; `outside` the probability of saying none of them, under `answer` with sums. `tokens` is the
+    """One belief. `target` is ln b of the true hypothesis; `candidates` maps each candidate's text to the same for it,
+    not normalised; `outside` is the probability of saying none of them, under `answer` with sums. `tokens` is the
     length of the target in tokens."""
 
     target: float
@@ -123,11 +124,11 @@ async def elicit_beliefs(
     *,
     prompt: Prompt = agent_messages,
 ) -> AsyncGenerator[tuple[Trajectory, tuple[Elicited, ...]], None]:
-    """The beliefs b_0, b_1, ... of a model over recorded episodes, whoever played them, in their order.
+    """The beliefs b_0, b_1, ... of a model over recorded episodes, regardless of who played them, in their order.
 
-    Many episodes share a call, so that what they have in common is computed once. Where nothing is told at the end of a
-    game there is no belief after its last turn. Raises `CapabilityError` for a model that cannot score, and `UserError`
-    where an environment has no hidden text, or no such candidates.
+    Many episodes share a call, so that common prefixes are computed once. If nothing is told at the end of a game,
+    there is no belief after its last turn. Raises `CapabilityError` for a model that cannot score, and `UserError` if
+    the environment's hypothesis has no text form, or lacks the requested candidates.
     """
     model.require_capabilities("score")
     for batch in _batch_probes(belief_probes(env, t, how, prompt) for t in trajectories):
@@ -188,12 +189,12 @@ def text_logprob(how: Elicitation, scores: Sequence[float]) -> float:
 
 
 def _elicited_message(env: Env[Any], state: Any, how: Elicitation, text: str) -> tuple[str, tuple[int, int] | None]:
-    """The elicitation message, and its character span that counts; None for all of it and its end."""
+    """The elicitation message and the range of its characters to score; None for the whole message and its end."""
     if how.template == ANSWER:
         legal = env.actions(state)
         if legal is not None and text not in legal:
             raise UserError(
-                f"elicit: template: got {ANSWER!r}, but {text!r} is no answer that can be given in {env.name}; "
+                f"elicit: template: got {ANSWER!r}, but {env.name} does not accept the answer {text!r}; "
                 f"allowed: {', '.join(TEMPLATES)}, or a text with {TARGET} in it"
             )
         return env.say(text), None
@@ -217,7 +218,7 @@ def _belief(asked: ProbeBatch, how: Elicitation, scores: Sequence[Sequence[float
     return Elicited(target, dict(zip(asked.texts, found, strict=True)), outside, tokens)
 
 
-# --- hypotheses in words -------------------------------------------------------------------------------------------
+# --- hypotheses in words ---------------------------------------------------------------------------------------------
 
 
 def hypothesis_text(env: Env[Any], hypothesis: Any) -> str:
@@ -225,7 +226,7 @@ def hypothesis_text(env: Env[Any], hypothesis: Any) -> str:
     found = env.in_words(hypothesis)
     if found is None or not found.strip():
         raise UserError(
-            f"elicit: env: got {env.name}, whose hypothesis {hypothesis!r} is no text, allowed: an environment that "
+            f"elicit: env: got {env.name}, whose hypothesis {hypothesis!r} has no text, allowed: an environment that "
             "puts it into words (`Env.in_words`), such as twenty_questions"
         )
     return found
@@ -258,7 +259,7 @@ def _support_texts(env: Env[Any], public: Mapping[str, Json], whole: bool) -> tu
 def _draw_candidates(support: Sequence[str], target: str, n: int, task: str) -> tuple[str, ...]:
     """The target and random other candidates, in the order of the support."""
     if n > len(support):
-        raise invalid("elicit: candidates", n, f"2 to {len(support)}, all that there are")
+        raise invalid("elicit: candidates", n, f"2 to {len(support)}, the size of the support")
     at = support.index(target)
     others = Rng(0, "candidates", task).sample([i for i in range(len(support)) if i != at], n - 1)
     return tuple(support[i] for i in sorted([at, *others]))

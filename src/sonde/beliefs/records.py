@@ -1,11 +1,11 @@
-"""Records of elicited beliefs: elicited once per run, stored beside the run, paired with exact posteriors.
+"""Records of elicited beliefs: elicited once per run, stored in its folder, paired with exact posteriors.
 
-A run folder keeps annotations called `elicited`. A note of turn t is the belief before turn t, so that of turn 0 is
-b_0, and one at the number of turns is the last: `{"target": ln b, "candidates": {text: ln b} or null, "outside": mass
-or null}`. The note of the whole trajectory, written last, says how many there are, how many tokens the target has, and
-all that decides the numbers: model (of a server with the imprint of its weights), what it was shown, template,
-candidates, aggregate. A folder keeps the beliefs of
-one such setting; another one is an error, unless what is there is removed first (`delete_beliefs`).
+A run folder stores annotations named `elicited`. The note of turn t is the belief before turn t, so that of turn 0 is
+b_0, and the note at the number of turns is the last belief: `{"target": ln b, "candidates": {text: ln b} or null,
+"outside": mass or null}`. The note of the whole trajectory, written last, holds the number of beliefs, the length of
+the target in tokens, and everything that determines the numbers: model (for a server with the imprint of its weights),
+prompt form, template, candidates, aggregate. A folder stores the beliefs of one such setting; using another one is an
+error until the stored beliefs are removed (`delete_beliefs`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NONE = BeliefNotes({}, {})
 
 
 def elicitation_setting(model: Model, how: Elicitation, shown: Mapping[str, Json]) -> dict[str, Json]:
-    """Everything that determines elicited beliefs. `shown` is how the model sees a game, as JSON."""
+    """Everything that determines elicited beliefs. `shown` describes, as JSON, how the model sees a game."""
     return {**how.config, "model": identity(model.config), "shown": dict(shown)}
 
 
@@ -58,9 +58,9 @@ async def elicit_run(
     prompt: Prompt = agent_messages,
     shown: Mapping[str, Json],
 ) -> AsyncGenerator[Trajectory, None]:
-    """Elicit missing beliefs and store them, episode by episode; each result is yielded when done.
+    """Elicit missing beliefs and store them, episode by episode; yields each result when it is done.
 
-    Raises `UserError` where the folder keeps beliefs of another setting.
+    Raises `UserError` if the folder stores beliefs of another setting.
     """
     mine = elicitation_setting(model, how, shown)
     known = load_beliefs(folder)
@@ -91,7 +91,7 @@ def save_beliefs(
     folder: Path, env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, Sequence[Elicited]],
     mine: Mapping[str, Json],
 ) -> None:  # fmt: skip
-    """Store beliefs elicited with this setting beside the episodes of a folder."""
+    """Store beliefs elicited with this setting in the run folder."""
     with Annotator.open_annotations(folder, NAME, producer=PRODUCER, version=_notes_version(env, mine)) as notes:
         for trajectory in trajectories:
             _add_notes(notes, trajectory, beliefs[trajectory.id], mine)
@@ -110,14 +110,14 @@ def _notes_version(env: Env[Any], mine: Mapping[str, Json]) -> str:
 
 
 def check_setting(folder: Path, known: BeliefNotes, mine: Mapping[str, Json]) -> None:
-    """Raise `UserError` if the stored beliefs are of another setting."""
+    """Raise `UserError` if the stored beliefs have another setting."""
     if not known.setting:
         return
     for field, got in mine.items():
         if (kept := known.setting.get(field)) != got:
             raise UserError(
                 f"elicit: {field}: got {got}, but {folder} keeps beliefs elicited with {kept}; "
-                "allowed: the same, or to begin anew (--fresh)"
+                "allowed: the same, or starting over (--fresh)"
             )
 
 
@@ -150,13 +150,13 @@ def _notes_to_beliefs(
     return tuple(Elicited(**row.value, tokens=tokens) for row in rows if row is not None)
 
 
-# --- beside the exact posterior ------------------------------------------------------------------------------------
+# --- with the exact posterior ----------------------------------------------------------------------------------------
 
 
 def belief_courses(
     env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, tuple[Elicited, ...]]
 ) -> list[Course]:
-    """The beliefs of every trajectory that has some, beside the exact posterior if the environment has a filter for
+    """The beliefs of every trajectory that has some, with the exact posterior if the environment has a filter for
     it."""
     return [belief_course(env, t, found) for t in trajectories if (found := beliefs.get(t.id))]
 
@@ -198,7 +198,7 @@ def _target_text(env: Env[Any], trajectory: Trajectory) -> str:
 
 
 def _exact_posterior(env: Env[Any], trajectory: Trajectory, texts: Sequence[str], n: int) -> _Exact | None:
-    """None without a filter, or if the filter assumes another user than the one who spoke."""
+    """None without a filter, or if the filter assumes another user than the one who played."""
     known = env.filter(trajectory.task.public) if has_assumed_policies(env.spec, trajectory) else None
     if known is None:
         return None

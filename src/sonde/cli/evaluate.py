@@ -17,11 +17,19 @@ from typer import Argument, Option
 from sonde._util.argument_checks import check_types
 from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
 from sonde.core.types import Json
+from sonde.evaluation.by_tag import group_tags
 from sonde.evaluation.evaluate import Evaluation, macro_averages
 from sonde.evaluation.evaluate import compare as compare_evaluations
 from sonde.evaluation.results import make_result, write_result
 from sonde.evaluation.run_evaluation import load_evaluation, read_seconds_played, remove_run, reopen_run
-from sonde.evaluation.suites import ANCHORS, PROTOCOLS, SuiteProtocol, paper_score, suite_environments
+from sonde.evaluation.suites import (
+    PAPER_SCALES,
+    PROTOCOLS,
+    SuiteProtocol,
+    mean_paper_score,
+    paper_score,
+    suite_environments,
+)
 from sonde.models.files.shipped import check_plays
 from sonde.runs.games import add_judge_seat
 from sonde.runs.rollout import OnDone
@@ -207,6 +215,7 @@ class EvalCommand(PlayOptions):
         bool | None,
         Option("--gains/--no-gains", help="Exact information gain; costs a search per turn.", show_default="on"),
     ] = None
+    by: opt.ByOpt = None
     report: opt.ReportOpt = None
     submit: Annotated[
         Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
@@ -217,13 +226,14 @@ class EvalCommand(PlayOptions):
         if self.submit is not None:
             self._check_submission(self.submit)
         prepared = self._prepare_all()
+        _check_tags(self.by or (), [group_tags({task.id: task.tags for task in run.tasks}) for run in prepared])
         if self.dry_run:
             print_estimate(prepared, out, self.as_json)
             return
         folders = [self.runs / run.folder_name for run in prepared]
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
-        _show_evaluations(done, folders, self.report, self.as_json, self.suite)
+        _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or ())
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
         if self.submit is not None and self.suite is not None:
@@ -281,20 +291,38 @@ def _episode_progress(run: PreparedRun, folder: Path) -> AbstractContextManager[
 
 
 def _show_evaluations(
-    done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
+    done: list[Evaluation],
+    folders: list[Path],
+    report: Path | None,
+    as_json: bool,
+    suite: str | None = None,
+    by: Sequence[str] = (),
 ) -> None:
     if report is not None:
         from sonde.viewer import write_report
 
         write_report(folders, report)
     if as_json:
-        paper = [{"paper_score": paper_score(suite, e)} if suite and suite in ANCHORS else {} for e in done]
+        own_scale = suite if suite in PAPER_SCALES else None
+        paper = [{"paper_score": paper_score(own_scale, e)} if own_scale else {} for e in done]
         found = [{**e.summary_json(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
-        mean = {name: value and asdict(value) for name, value in macro_averages(done).items()}
+        mean: dict[str, Any] = {name: value and asdict(value) for name, value in macro_averages(done).items()}
+        if own_scale:
+            mean["score"], mean["paper_score"] = None, mean_paper_score(own_scale, done)[0]
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
     out.print(tables.suite_table(suite, done) if suite else tables.evaluation_table(done))
+    for tag in by:
+        out.print(tables.tag_table(tag, done))
     print_written(*folders, *([report] if report else []))
+
+
+def _check_tags(by: Sequence[str], divided: Sequence[Mapping[str, object]]) -> None:
+    """Raise `UserError` for a tag that divides the tasks of no evaluation."""
+    known = {tag for tags in divided for tag in tags}
+    for tag in by:
+        if tag not in known:
+            raise unknown("--by", tag, known)
 
 
 # --- sonde rollout -----------------------------------------------------------------------------------------------
@@ -334,6 +362,7 @@ class RescoreCommand:
     gains: Annotated[
         bool, Option("--gains/--no-gains", help="Exact information gain per turn, computed once and stored.")
     ] = True
+    by: opt.ByOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
@@ -341,7 +370,8 @@ class RescoreCommand:
         opt.trust_runs([self.folder], self.trusted)
         stored = Run.load(self.folder)
         evaluation = rescore_with_progress(reopen_run(stored, gains=self.gains), self.folder, len(stored))
-        _show_evaluations([evaluation], [self.folder], None, self.as_json)
+        _check_tags(self.by or (), [evaluation.by_tag])
+        _show_evaluations([evaluation], [self.folder], None, self.as_json, by=self.by or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,13 +380,15 @@ class CompareCommand:
 
     a: Annotated[Path, Argument(help="A run folder.")]
     b: Annotated[Path, Argument(help="Another one, on the same tasks.")]
+    by: opt.ByOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         opt.trust_runs([self.a, self.b], self.trusted)
         found = compare_evaluations(load_evaluation(self.a), load_evaluation(self.b))
-        print_result(asdict(found), tables.comparison_table(found), self.as_json)
+        _check_tags(self.by or (), [found.by_tag])
+        print_result(asdict(found), tables.comparison_table(found, self.by or ()), self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -195,6 +195,10 @@ OverrideOpt = Annotated[
 RunArg = Annotated[Path, Argument(help="A run folder.")]
 DryRunOpt = Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")]
 JsonOpt = Annotated[bool, Option("--json", help="Print JSON.")]
+ByOpt = Annotated[
+    list[str] | None,
+    Option(help="Also show success by a tag of the tasks, such as difficulty, length or category. JSON has all tags."),
+]
 ReportOpt = Annotated[Path | None, Option(help="Also write an HTML report to this file.", callback=_check_report)]
 TrustOpt = Annotated[
     bool,

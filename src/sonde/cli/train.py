@@ -168,7 +168,7 @@ class TrainCommand(_TrainingOptions):
         if name not in PRESETS:
             raise unknown("--settings", name, PRESETS)
         online = PRESETS[name].for_objective(objective).is_online
-        self._check_used(objective, online)
+        self._check_used(objective, online, PRESETS[name].recorded)
         filed = with_seats(self._filed, model_seats(self.user, self.judge, self.user_url, None))
         chosen, seats = override_training(
             self._training_with_options(PRESETS[name].for_objective(objective)),
@@ -201,14 +201,14 @@ class TrainCommand(_TrainingOptions):
                 raise invalid(f"config: {name}", value, "a mapping")
         return found
 
-    def _check_used(self, objective: str, online: bool) -> None:
+    def _check_used(self, objective: str, online: bool, recorded: bool) -> None:
         """Refuse options that this objective does not use."""
         changed = {parse_assignment(assignment).path[0] for assignment in self.overrides or ()} | self._filed.keys()
         only_online = {
             "--preset": self.preset, "--max-turns": self.max_turns, "--tasks-file": self.tasks_files,
             "--tasks": self.n_tasks is not None, "--shown": self.shown, "--server": self.server, "--user": self.user,
-            "--judge": self.judge, "--user-url": self.user_url,
-            **{f"-o {part}": part in changed for part in ("online", "seats", "env", "envs", "tasks_file", "n_tasks")},
+            "--judge": self.judge, "--user-url": self.user_url, "-o online": "online" in changed and not recorded,
+            **{f"-o {part}": part in changed for part in ("seats", "env", "envs", "tasks_file", "n_tasks")},
         }  # fmt: skip
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
         for option, given in (only_recorded if online else only_online).items():

@@ -1,10 +1,10 @@
 """Constructor arguments *are* the configuration: what `Configured` objects are, how they are saved and rebuilt.
 
 Environments, policies and models are frozen keyword-only dataclasses. Their fields are the whole configuration, so a
-saved `config` builds an equal object, and equal configurations have equal fingerprints. A class that takes no arguments
-may be a plain one. A field with `metadata={"config": False}` (a console, a decoding hook) is left out. One with
-`metadata=HOW` (where an endpoint is, how fast it is asked) is saved, but decides nothing of what is said: it is no part
-of the fingerprint, nor of the key of a cache, and may change when a run is continued.
+saved `config` builds an equal object, and equal configurations have equal fingerprints. A class without arguments may
+be a plain class. A field with `metadata={"config": False}` (a console, a decoding hook) is not saved. A field with
+`metadata=HOW` (the address or the concurrency of an endpoint) is saved but does not affect what is said: it enters
+neither the fingerprint nor cache keys, and it may change when a run is resumed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .errors import UserError, unknown
 from .types import Json, content_hash
 
 HOW: Mapping[str, bool] = {"identity": False}
-"""Field metadata for settings that say how something is reached, not what it is."""
+"""Field metadata for settings that say how something is accessed, not what it is."""
 KINDS: Mapping[str, str] = {
     "envs": "sonde.envs", "agents": "sonde.agents", "users": "sonde.users", "models": "sonde.models",
     "objectives": "sonde.train.objectives",
 }  # fmt: skip
-"""The kinds of objects that can be made by name, and the packages whose file names are their names. The folder of an
-environment may register more (`REGISTERED` in its `__init__`): its solver, its simulated user."""
+"""The kinds of objects that can be made by name, and the package that holds each kind: file names are registry names.
+An environment's folder may register more objects (`REGISTERED` in its `__init__`): its solver, its simulated user."""
 
 
 class Configured(Checked):
@@ -64,7 +64,7 @@ class Configured(Checked):
     @cached_property
     def fingerprint(self) -> str:
         """Content hash of the part of `config` that decides what is played and said."""
-        from .registry import identity  # which imports this file
+        from .registry import identity  # `registry` imports this file
 
         return content_hash(identity(self.config))
 
@@ -85,7 +85,7 @@ def _registered_name(cls: type[Configured]) -> str:
 
 
 def _check_fields(cls: type[Configured]) -> None:
-    """Raise `UserError` for a field, or a value, that would hide a method of all such objects or a name under which
+    """Raise `UserError` for a field, or a value, that would hide a method of the base class or a name under which
     objects are recorded and looked up."""
     fields = [name for name, hint in inspect.get_annotations(cls).items() if is_field(hint)]
     values = [name for name, value in vars(cls).items() if name in vars(Configured) and isinstance(value, str)]
@@ -107,7 +107,8 @@ def _is_reserved(base: type, name: str) -> bool:
 
 
 def configured_parts(value: object, path: str) -> Iterator[tuple[str, Configured]]:
-    """Every configured part of a value, at any depth, with its place in the configuration, which is at `path`."""
+    """Yield every configured part of a value, at any depth, with its path in the configuration; `path` is that of
+    `value`."""
     if isinstance(value, Configured):
         yield path, value
         for f in configuration_fields(type(value)):

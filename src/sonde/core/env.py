@@ -1,13 +1,13 @@
 """What an environment is: a pure, synchronous description of a game. It never calls a model, sleeps or reads a clock.
 
-A leaf is one file with one class:
+A concrete environment is one file with one class:
 
     @dataclass(frozen=True, kw_only=True)
     class Mastermind(CertainEnv[State]):
         preset: str = "paprika"            # constructor arguments are the configuration
         ...
 
-States are small hashable values. The environment owns no generator: `reset` and `step` are handed a lazy one.
+States are small hashable values. The environment owns no generator: `reset` and `step` receive a lazy one.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def split(self, split: str) -> Sequence[Task]:
-        """The tasks of a split whose name is already checked. Callers use `tasks`."""
+        """The tasks of a split whose name has been checked. Callers use `tasks`."""
 
     def tasks(self, split: str) -> Sequence[Task]:
         """The tasks of one of `splits`: `len()` and `[i]` without building the rest; the two are disjoint."""
@@ -98,7 +98,7 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def task(self, hidden: Json) -> Task:
-        """A task with this hidden setup; raises `UserError` naming the field that is invalid."""
+        """A task with this hidden setup; raises `UserError` naming the invalid field."""
 
     def make_listed_task(
         self, split: str, index: int, public: Mapping[str, Json] = EMPTY, hidden: Json = None, **tags: str
@@ -108,7 +108,7 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def reset(self, task: Task, rng: Rng) -> S:
-        """The first state of an episode. Draws whatever the task leaves open."""
+        """The first state of an episode. Draws whatever the task leaves open from `rng`."""
 
     @abstractmethod
     def to_act(self, state: S) -> str | None:
@@ -121,16 +121,16 @@ class Env(Configured, ABC, Generic[S]):
 
     @abstractmethod
     def step(self, state: S, text: str, rng: Rng) -> Step:
-        """The result of `text`, any text, said by the seat to act. Never raises because of the text."""
+        """The result when the seat to act says `text`, which may be any text. Never raises because of the text."""
 
     @abstractmethod
     def hypothesis(self, state: S) -> Hashable:
         """What the agent must identify, as a function of the hidden state; constant over an episode."""
 
     def in_words(self, hypothesis: Hashable) -> str | None:
-        """A hypothesis as text that a model can be asked about: the answer that names it, if there is one (`say` adds
-        the answer syntax), otherwise a description; None if it has neither. A hypothesis that is text stands for
-        itself."""
+        """A hypothesis as text for a question to a model: the answer that names it, if there is one (`say` adds the
+        answer syntax), otherwise a description; None if it has neither. A hypothesis that is text is returned
+        unchanged."""
         return hypothesis if isinstance(hypothesis, str) else None
 
     def private(self, state: S, seat: str) -> Mapping[str, Any]:
@@ -146,13 +146,13 @@ class Env(Configured, ABC, Generic[S]):
         return None
 
     def say(self, answer: str) -> str:
-        """A text that this environment reads as `answer`, one of the listed answers. Any other text only gets the
-        answer syntax."""
+        """A text that this environment reads as `answer`, one of the listed answers. Any other text is only wrapped in
+        the answer syntax."""
         return answer
 
     def acts(self, seat: str) -> tuple[int, int]:
-        """How often a seat speaks in an episode of full length, at most; and how many more times at worst, if unusable
-        replies are asked for again."""
+        """The maximum number of acts of a seat in an episode, and the maximum number of repeats on top when unusable
+        replies are requested again."""
         return self.spec.max_turns, 0
 
     def epilogue(self, state: S) -> str:
@@ -170,7 +170,7 @@ class Env(Configured, ABC, Generic[S]):
 
     def decision_problem(self, public: Mapping[str, Json]) -> Any:
         """The decision problem of tasks with this public part, for agents that plan over several sub-episodes
-        (`envs/_shared/finite.py`); None if there is no finite one."""
+        (`envs/_shared/finite.py`); None if it is not finite."""
         return None
 
 
@@ -213,7 +213,7 @@ class TabularEnv(Env[S]):
 
 
 class CertainEnv(TabularEnv[S]):
-    """An environment in which what follows from a text is certain: chance draws hidden setups only."""
+    """An environment with deterministic transitions: chance only draws the hidden setup."""
 
     @abstractmethod
     def next_step(self, state: S, text: str) -> Step:

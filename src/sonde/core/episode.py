@@ -32,16 +32,15 @@ _USER, _ASSISTANT = "user", "assistant"
 CUT: Mapping[str, Outcome] = Frozen(
     context=Outcome("timeout", truncated="context"), filter=Outcome("error", truncated="filter")
 )
-"""The outcome of an episode that the agent cannot continue, by cause. The agent's context is filled by the
-conversation, so a full context counts like running out of turns; a host's content filter counts as the outside
-world."""
+"""The outcome of an episode that the agent cannot continue, by cause. A full context counts as running out of turns,
+because the conversation fills it; a host's content filter counts as a failure of the outside world."""
 
 
 class Episode(NamedTuple):
     """One trial in one world, up to now. Compare by identity; `id` is a content hash.
 
-    `opening` holds acts of other seats before the agent's first; everything later is in `turns`. `known` is what
-    `filter` has worked out so far, if it was asked: after how many turns, and the filter.
+    `opening` holds acts of other seats before the agent's first; everything later is in `turns`. `known` caches the
+    latest filter and the number of turns it covers.
     """
 
     env: Env[Any]
@@ -78,7 +77,7 @@ class Episode(NamedTuple):
         return cls(env, task, seed, sample, state, env.to_act(state), messages, EMPTY, (), (), 0, None, [])
 
     def step(self, action: Action | str) -> Episode:
-        """The episode after the seat to act has said this."""
+        """The episode after the seat to act has said `action`."""
         env, task, seed, sample, state, seat, messages, memory, opening, turns, n, _, known = self
         if seat is None:
             raise UserError("step: the episode is over")
@@ -107,7 +106,7 @@ class Episode(NamedTuple):
         )
 
     def view(self, seat: str = AGENT) -> View:
-        """What the policy in `seat` may know now."""
+        """What the policy in `seat` may know at this point."""
         if seat not in self.messages:
             raise unknown("seat", seat, self.messages)
         return View(seat, self.memory.get(seat), self)
@@ -116,7 +115,7 @@ class Episode(NamedTuple):
         """End the episode here because the agent cannot continue; `by` is one of `CUT`. No environment ends an episode
         this way."""
         if self.to_act != AGENT:
-            raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: where the agent is")
+            raise UserError(f"cut: {self.to_act or 'nobody'} is to act, allowed: when the agent is")
         return self._replace(to_act=None, outcome=CUT[by], known=self.known[:])
 
     @property
@@ -137,7 +136,7 @@ class Episode(NamedTuple):
         check_seeds(self.seed, sample)
         return self._replace(sample=sample, known=self.known[:])
 
-    # --- what could be known ---------------------------------------------------------------------------------------
+    # --- what could be known -----------------------------------------------------------------------------------------
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated incrementally and cached; None if there is none."""
@@ -234,8 +233,8 @@ class Episode(NamedTuple):
 
 
 def _check_public(env: Env[Any], task: Task) -> None:
-    """Raise `ReplayError` for a recorded task that this environment cannot have: `public` follows from a hidden setup,
-    or has the same form in all tasks that draw theirs."""
+    """Raise `ReplayError` for a recorded task that this environment cannot have. `public` follows from a hidden setup,
+    or has the same types in all tasks that draw theirs."""
     try:
         own = (env.tasks(task.split)[0] if task.hidden is None else env.task(task.hidden)).public
     except UserError as e:
@@ -324,7 +323,7 @@ async def play_act(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
         else:
             action = await policy.act(ep.view(seat))
     except Unanswerable as e:
-        e.seat = e.seat or seat  # of those who play within a play, the innermost
+        e.seat = e.seat or seat  # the innermost seat of nested policies
         raise
     return ep.step(action)
 
@@ -337,8 +336,8 @@ async def advance_to_agent(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Ep
 
 
 def advance_to_agent_now(ep: Episode, policies: Mapping[str, AnyPolicy]) -> Episode:
-    """The synchronous form: programs answer at once, and an event loop (or, inside a running one, a thread) is started
-    only for other policies."""
+    """Synchronous `advance_to_agent`: programs answer at once; an event loop (or a thread, inside a running loop) is
+    started only for other policies."""
     while ep.to_act not in (AGENT, None) and isinstance(policy := policies.get(str(ep.to_act)), ProgramPolicy):
         ep = ep.step(policy.act_now(ep.view(str(ep.to_act))))
     return ep if ep.to_act in (AGENT, None) else run_sync(advance_to_agent(ep, policies))
@@ -352,7 +351,7 @@ def default_policies(env: Env[Any]) -> dict[str, AnyPolicy]:
 class SeatedPolicies:
     """A synchronous view of one agent's seat: `reset` and `step` for scripts, notebooks and other protocols.
 
-    Works inside a running event loop too (a notebook), by running other seats' policies on a thread of its own.
+    Also works inside a running event loop (a notebook): other seats' policies then run in a separate thread.
     """
 
     @check_call

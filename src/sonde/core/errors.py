@@ -1,7 +1,7 @@
 """Every error that sonde raises on purpose.
 
-Three kinds, told apart by who has to act: the caller (`UserError`), the author of an environment or policy
-(`ContractError`), or nobody, because the outside world failed (`WorldError`, which a rollout records as data).
+Three kinds, by who must act: the caller (`UserError`), the author of an environment or policy (`ContractError`), or
+nobody, because the outside world failed (`WorldError`, which a rollout stores in the trajectory).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UntrustedError(UserError):
 
 
 class ContractError(SondeError):
-    """An environment or policy violates the protocol of `core`: a defect in code, never in what a model said."""
+    """An environment or policy violates the protocol of `core`: a defect in code, never in a model's reply."""
 
 
 class ReplayError(SondeError):
@@ -50,8 +50,8 @@ class WorldError(SondeError):
 
 
 class Unanswerable(WorldError):
-    """A model cannot answer this conversation, however often it is asked. In the agent's seat it ends the episode, as
-    `Outcome.truncated` says; `seat` names the seat, once known."""
+    """A model cannot answer this conversation, so retrying is useless. In the agent's seat it ends the episode, and
+    `Outcome.truncated` records why; `seat` names the seat, once known."""
 
     seat: str = ""
 
@@ -69,12 +69,11 @@ class Outage(WorldError):
 
 
 class Halted(SondeError):
-    """A run was stopped because the outside world keeps failing; finished episodes are kept, and the run can be
-    resumed."""
+    """A run stopped because the outside world keeps failing. Finished episodes are kept, and the run can be resumed."""
 
 
 def invalid(field: str, got: object, allowed: object) -> UserError:
-    """The error for an invalid value, in the house pattern.
+    """The error for an invalid value, in the library's standard form.
 
     >>> print(invalid("size", 9, "5 or 6"))
     size: got 9, allowed: 5 or 6
@@ -86,7 +85,7 @@ def invalid(field: str, got: object, allowed: object) -> UserError:
 def unknown(field: str, got: object, names: Iterable[str], *, see: str = "") -> UnknownName:
     """The error for a name that is not among `names`, with the nearest one as a suggestion.
 
-    Of more names than `LISTED` only the nearest are told, and `see`, the command that lists all of them.
+    Beyond `LISTED` names, the message holds only the nearest ones and `see`, the command that lists all of them.
     """
     known = sorted(names)
     return UnknownName(

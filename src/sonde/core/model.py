@@ -1,7 +1,7 @@
 """What a language model backend is. Backends live in `sonde.models`, one file each.
 
-A model turns chat messages into a `Completion` and, where it can, scores what others put into its mouth. It says in
-`capabilities` what it can do; asking for more is an error that names the backends that can.
+A model turns chat messages into a `Completion` and, where supported, scores given text. `capabilities` says what it can
+do; asking for more is an error that names the backends that can.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CAPABILITIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling(Checked):
-    """How to draw a completion. `min_p` keeps tokens with p >= min_p * max p, after temperature; 0 turns it off.
+    """How to draw a completion. `min_p` keeps tokens with p >= min_p * max p, after temperature; 0 disables it.
 
-    Temperature 0 is greedy. `seed` is derived by the caller from `View.seed`, so k samples never collapse into one.
+    Temperature 0 is greedy. The caller derives `seed` from `View.seed`, so each of k samples has its own randomness.
     """
 
     called = "sampling"
@@ -56,7 +56,7 @@ class Sampling(Checked):
         if not 0.0 <= self.min_p <= 1.0:
             raise invalid("sampling: min_p", self.min_p, "[0, 1]")
         if "" in self.stop:
-            raise invalid("sampling: stop", self.stop, "words of a character or more: every reply has an empty one")
+            raise invalid("sampling: stop", self.stop, "non-empty texts")
         if not 0 <= self.seed < 2**64:
             raise invalid("sampling: seed", self.seed, "0 to 2**64 - 1")
 
@@ -68,8 +68,8 @@ class Sampling(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities(Checked):
-    """What a backend can do. `ids`, `logprobs`: completions carry them; `score`: `Model.score` works; `steer`: decode
-    hooks; `deterministic`: equal requests give equal completions whatever else runs."""
+    """What a backend can do. `ids`, `logprobs`: completions carry them; `score`: `Model.score` works; `steer`: it
+    supports decode hooks; `deterministic`: equal requests give equal completions regardless of other requests."""
 
     ids: bool = False
     logprobs: bool = False
@@ -82,8 +82,8 @@ class Capabilities(Checked):
 class Probe(Checked):
     """A conversation whose last message is an assistant message, to be scored by `Model.score`.
 
-    `span` holds the characters of that message that count, from the first up to but not including the second; None is
-    all of it. With `ending` the token that ends the message counts too, as the last one.
+    `span` is the half-open range of characters of that message to score; None means all of it. With `ending`, the token
+    that ends the message is scored too, as the last one.
 
     >>> told = Message("user", "yes"), Message("assistant", "Is it an apple?")
     >>> Probe(told, span=(9, 14)).span_text
@@ -136,7 +136,7 @@ class Model(Configured, ABC):
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:
         """For each probe, the natural log-probabilities, at temperature 1, of the tokens that overlap its span.
 
-        A backend computes what its probes have in common once, so ask for many in one call, and many calls at once.
+        A backend computes shared prefixes once, so pass many probes per call and issue calls concurrently.
         """
         raise self.capability_error("score")
 

@@ -1,7 +1,7 @@
 """Golden playthroughs: a whole episode as readable text, and back.
 
 Every environment ships some (`envs/NAME/golden/NAME.PRESET.K.txt`). Tests replay them line by line, so a change of
-rules or wording shows as a diff a person can read; language models get them as few-shot examples.
+rules or wording shows up as a readable diff; language models get them as few-shot examples.
 
     === env {"name": "mastermind", ...}
     === task {"env": "mastermind", ..., "hidden": "0427"}
@@ -82,8 +82,7 @@ def _act(act: Act) -> Iterable[str]:
 
 
 def read_playthrough(text: str) -> Playthrough:
-    """Parse the text that `write_playthrough` makes; what seats were told is skipped, because replay produces it
-    again."""
+    """Parse the text that `write_playthrough` makes. What seats were told is skipped, because replay reproduces it."""
     facts: dict[str, str] = {}
     acts: list[tuple[str, str]] = []
     for block in ("\n" + text.removesuffix("\n")).split("\n" + _MARK)[1:]:

@@ -1,6 +1,6 @@
-"""Policies: whatever speaks in a seat, be it a language model, a rule program, a search or a person.
+"""Policies: anything that speaks in a seat, whether a language model, a rule program, a search or a person.
 
-Policies are stateless within an episode: what they must remember travels in `Action.memory`, so forks are right, and
+Policies are stateless within an episode: what they must remember goes into `Action.memory`, so forks are correct, and
 their only source of randomness is `View.seed`.
 """
 
@@ -30,7 +30,7 @@ class Policy(Configured, ABC):
     kind: ClassVar[str] = "agents"
     words: ClassVar[str] = "a policy, such as sonde.make('agents:random')"
     privileged: ClassVar[bool] = False
-    """True for policies that may see hidden state; their results are marked everywhere."""
+    """True for policies that may see hidden state; their results are marked as privileged."""
 
     @abstractmethod
     async def act(self, view: View) -> Action:
@@ -63,18 +63,18 @@ class ProgramPolicy(Policy):
 
 
 class UserModel(ProgramPolicy):
-    """A simulated user whose replies have known probabilities, so that exact posteriors exist. Its knowledge of a task
-    comes from its view; its configuration, which every record stores, holds none of it."""
+    """A simulated user whose replies have known probabilities, so that exact posteriors exist. It learns the task only
+    from its view; its configuration, which every record stores, holds nothing of it."""
 
     kind: ClassVar[str] = "users"
 
     @abstractmethod
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """P(reply | pending message in this view of its seat, h) for every hypothesis h, whichever is true in the view;
-        shape `(len(hypotheses),)`."""
+        """P(reply | pending message in this view, h) for every hypothesis h, independent of the hypothesis that is true
+        in the view; shape `(len(hypotheses),)`."""
 
     def reply_probs(self, view: View) -> Mapping[str, float]:
-        """The distribution over replies to this view; by default one certain reply."""
+        """The distribution over replies to this view; by default a single certain reply."""
         return {self.act_now(view).text: 1.0}
 
     def has_answer(self, view: View) -> bool:

@@ -1,7 +1,7 @@
 """The record of an episode: configuration, task, seeds and acts, as an immutable value that converts to JSON and back.
 
-What can be computed again is not stored: rewards and `info` are, because readers want them without the environment;
-states, views and posteriors are not, because `Episode.replay` restores them.
+Records store only what cannot be recomputed, plus rewards and `info` for readers without the environment. States, views
+and posteriors are not stored, because `Episode.replay` restores them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SCHEMA = 2
 class Trajectory:
     """A finished (or failed) episode. `group` is shared by all samples of one task in one world.
 
-    `policies` maps each seat to its policy's configuration and fingerprint; `error` is empty or says how the outside
-    world failed.
+    `policies` maps each seat to its policy's configuration and fingerprint; `error` is empty or describes how the
+    outside world failed.
     """
 
     id: str
@@ -105,8 +105,8 @@ class Trajectory:
 
 def check_record(data: Any) -> None:
     """Raise `UserError` naming the first field of a record's JSON form that is missing, unknown or of a wrong type;
-    `ReplayError` for one that a newer sonde wrote. The store does so once for every record of a log; `from_json` relies
-    on it and does not look at every value again."""
+    `ReplayError` if a newer sonde wrote it. The store calls it once per record of a log; `from_json` relies on that and
+    does not check every value again."""
     _check_row("record", data, _RECORD)
     if data["schema"] > SCHEMA:
         raise ReplayError(f"trajectory schema {data['schema']} is newer than this sonde's {SCHEMA}")
@@ -137,8 +137,8 @@ def _check_acts(where: str, acts: Sequence[Any]) -> None:
 
 
 class _Field(NamedTuple):
-    """A field of a record: its type, and whether it is required. A value of an `exact` type whose items are of `within`
-    types needs no further check."""
+    """A field of a record: its type, and whether it is required. If the value has type `exact` and its items have types
+    in `within`, it needs no further check."""
 
     hint: Any
     exact: tuple[type, ...] = ()

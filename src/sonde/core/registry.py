@@ -1,13 +1,12 @@
 """File names are the registry. `make("wordle")` finds `sonde/envs/wordle/env.py` and the class `Wordle` in it.
 
-Names: `"wordle"` for environments, `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for the
-rest, and `"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins, and
-`"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under the names that they have there.
-Listing imports none of the
-classes.
+Names: `"wordle"` for environments; `"agents:llm"`, `"users:..."`, `"models:..."`, `"objectives:..."` for other kinds;
+`"their.module:Class"` or an entry point of the group `sonde.envs`, `sonde.agents`, ... for plug-ins;
+`"textarena:Wordle-v0"` for the environments of other libraries (`SOURCES`), under their own names. Listing names
+imports none of the classes.
 
-A name that somebody types may import a module of theirs. A name that stands in a *record* (a run, a result, a dataset)
-may not: `build_recorded` builds what is registered, and what this process has imported for another reason.
+A name that the user types may import the user's modules. A name in a *record* (a run, a result, a dataset) may not:
+`build_recorded` builds only what is registered or already imported by this process.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def names(kind: str = "envs") -> tuple[str, ...]:
 
 @cache
 def _places() -> Mapping[str, tuple[str, str]]:
-    """The names that folders of environments register, with their kind, and the module and class behind each."""
+    """The names that the environments' folders register, with their kind, and the module and class behind each."""
     package = importlib.import_module(KINDS["envs"])
     places: dict[str, tuple[str, str]] = {}
     for folder in (m.name for m in pkgutil.iter_modules(package.__path__) if m.ispkg and not m.name.startswith("_")):
@@ -71,12 +70,12 @@ def _places() -> Mapping[str, tuple[str, str]]:
 
 
 def _place(kind: str, name: str) -> tuple[str, str]:
-    """The module behind a registered name, and the class in it; no class where it is called like the name."""
+    """The module behind a registered name, and the class in it; no class if the class has the same name."""
     return _places().get(f"{kind}:{name}", (f"{KINDS[kind]}.{name}", ""))
 
 
 def env_folder(name: str) -> Traversable:
-    """The folder of an environment; of names without one (what several share), `sonde/envs/_shared`."""
+    """The folder of an environment, or `sonde/envs/_shared` for names without a folder."""
     module, _ = _place("envs", name)
     return files("sonde.envs").joinpath(module.split(".")[2] if f"envs:{name}" in _places() else "_shared")
 
@@ -86,7 +85,7 @@ def read_summary(kind: str, name: str) -> str:
     spec = importlib.util.find_spec(_place(kind, name)[0])
     if spec is None or spec.origin is None:
         return ""
-    # Not by `ast`: Python 3.11 may fail where two threads parse at once (CPython issue 106905).
+    # Not `ast`: on Python 3.11 it may fail when two threads parse at once (CPython issue 106905).
     found = _DOCSTRING.match(Path(spec.origin).read_text("utf-8"))
     return found[1] if found else ""
 
@@ -120,7 +119,7 @@ def _find_class(name: str) -> type[Configured]:
 
 
 def _class_of_file(module_name: str, name: str) -> type:
-    """The class of a module that is called like the registry name."""
+    """The class of a module whose name matches the registry name."""
     module, wanted = importlib.import_module(module_name), name.replace("_", "").lower()
     for key, value in vars(module).items():
         if key.lower() == wanted and isinstance(value, type):
@@ -165,8 +164,8 @@ def identity(config: Json) -> Json:
 
 
 def access_fields(name: str) -> frozenset[str]:
-    """The fields of this name's class that are declared as `config.HOW`: how something is reached. None if the name is
-    not a kind-qualified class, or its class is not imported yet."""
+    """The fields of this name's class that are declared as `config.HOW`. None if the name is not kind-qualified, or its
+    class is not imported yet."""
     return _access_fields(name) if ":" in name and describe_reach(name) is None else frozenset()
 
 
@@ -180,11 +179,11 @@ def _access_fields(name: str) -> frozenset[str]:
 
 
 def describe_reach(name: str) -> str | None:
-    """Describe what building this name's class would reach beyond what is registered here: the module it would import,
-    or the address it would contact. None if nothing.
+    """Describe what building this name's class would access beyond registered classes: the module it would import, or
+    the address it would contact. None if nothing.
 
-    Nothing is reached for registered names and installed entry points, nor for modules that are imported and addresses
-    that were asked already.
+    Registered names, installed entry points, imported modules and addresses that this process has contacted access
+    nothing new.
     """
     if name in _CLASSES:
         return None
@@ -199,12 +198,12 @@ def describe_reach(name: str) -> str | None:
 
 
 def check_recorded(config: Json) -> None:
-    """Raise `UntrustedError` if building a recorded configuration would import a module that it names or contact an
-    address, at any depth."""
+    """Raise `UntrustedError` if building a recorded configuration would, at any depth, import a module that it names or
+    contact an address."""
     for name in configured_names(config):
         if (reach := describe_reach(name)) is not None:
             raise UntrustedError(
-                f"{name}: a record names it, and building it {reach}; allowed: what sonde and installed plug-ins have, "
+                f"{name}: a record names it, and building it {reach}; allowed: names of sonde and installed plug-ins, "
                 "or --trust, if you trust who wrote the record"
             )
 
@@ -216,13 +215,13 @@ def build_recorded(config: Mapping[str, Json]) -> Any:
 
 
 def trust_classes(config: Json) -> None:
-    """Find every class that a configuration names, so that records naming it can be built from now on."""
+    """Find every class that a configuration names, so that records naming it can be built from then on."""
     for name in configured_names(config):
         find(name)
 
 
 def configured_names(config: Json, top: bool = True) -> Iterator[str]:
-    """The names of the classes in a configuration: its own, and all kind-qualified ones below it."""
+    """The names of the classes in a configuration: its own and all kind-qualified ones nested in it."""
     if isinstance(config, Mapping):
         rows = cast("Mapping[str, Json]", config)
         name = rows.get("name")
@@ -235,8 +234,8 @@ def configured_names(config: Json, top: bool = True) -> Iterator[str]:
 
 
 def build(config: Mapping[str, Json]) -> Any:
-    """Build the object that `config` describes; nested configurations are built first. Names in it may import modules;
-    for recorded configurations use `build_recorded`."""
+    """Build the object that `config` describes; nested configurations are built first. Names may import modules; for
+    recorded configurations use `build_recorded`."""
     if not isinstance(config, Mapping) or "name" not in config:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("config", config, "a mapping with at least a name")
     retired = find(config["name"]).retired

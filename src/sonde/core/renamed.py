@@ -1,6 +1,7 @@
-"""Registry names that have changed, so that stored runs and results that hold the old ones can still be built.
+"""Former registry names, so that stored runs and results that use them can still be built.
 
-Solvers were called by a role before they had the name of their environment. `registry.find` looks a name up here first.
+Solvers used to be named by a role and now carry the name of their environment. `registry.find` looks a name up here
+first.
 """
 
 from __future__ import annotations

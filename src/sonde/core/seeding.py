@@ -10,17 +10,20 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "step", task.id, act)` | environment noise of the act-th act of an episode |
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
+| `(view.seed, "draw", i)` | the i-th repeated draw of an act's posterior sampler (`sonde roles --draws`) |
+| `(seed, "rank", trajectory, turn)` | a sample's place among equally likely ones (`evaluation.roles`) |
+| `(seed, "draws", trajectory)` | exact draws beside repeated ones (`evaluation.sampler_draws`) |
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
-| `(view.seed, "pick")` | whether, and at random which, a candidate is taken (`agents/best_of_n`) |
-| `(view.seed, "diluted")` | the share of random answers, and whether this is one (`agents/diluted`) |
+| `(view.seed, "pick")` | the random choice of a candidate (`agents/best_of_n`) |
+| `(view.seed, "diluted")` | the share of random answers, and whether this answer is one (`agents/diluted`) |
 | `(view.seed, "one_of")` | which policy plays the episode (`agents/one_of`) |
 | `(0, "hybrid", hash of the messages)` | the model's reply to a question about one secret (`users/hybrid`) |
 | `(call seed, "token", position)` | one sampled token (`models/hf`) |
 | `(call seed, "fake")` | what is said and how long it takes (`models/fake`) |
 | `(call seed, "retry", attempt)` | jitter of the wait before the next attempt (`models/http`) |
 | `(0, "task", env, preset, split, index)` | the hidden setup of a generated task |
-| `(0, "candidates", task.id)` | the candidates that a belief is elicited over, where some are drawn (`elicit`) |
-| `(seed, "bootstrap", ...)` | resampling in `metrics` |
+| `(0, "candidates", task.id)` | the drawn candidates of an elicited belief (`beliefs.elicitation`) |
+| `(seed, "bootstrap", ...)` | resampling in `evaluation.metrics` |
 | `(seed, "pair", task.id, world seed)` | the rejected trajectories of a task (`train.selection`) |
 | `(seed, "curriculum", n, "group")` or `"task"` at its end | the n-th choice of a curriculum (`train.curriculum`) |
 | `(seed, "world", rollout, i)` | the world seed of the i-th task of a rollout (`train.online.groups`) |
@@ -47,8 +50,8 @@ from .errors import invalid
 def derive(seed: int, *path: str | int) -> int:
     """A 64-bit seed for `path` under `seed`.
 
-    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ. What is neither
-    text nor a whole number of Python's is a `UserError`: a float or one of numpy's would have a stream of its own.
+    The path is encoded unambiguously (types and lengths included), so `("a", 1)` and `("a1",)` differ. Anything but
+    text and Python integers is a `UserError`: a float or a numpy integer would give a different stream.
 
     >>> derive(0, "reset") != derive(1, "reset") and derive(0, "a", 1) != derive(0, "a1")
     True
@@ -86,9 +89,9 @@ else:
     class Rng:
         """A `random.Random` for one path, created on demand.
 
-        Most steps of most environments draw nothing, the others usually one number; deriving and seeding costs some
-        5 us, making this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled to
-        [0, 1); everything after it, and every other method, comes from a generator seeded with it.
+        Most steps of most environments draw nothing, and the others usually one number; deriving and seeding costs
+        about 5 us, creating this object 0.2. So a `random()` that is the first draw is the derived seed itself, scaled
+        to [0, 1); all later draws, and every other method, use a generator seeded with it.
 
         >>> Rng(7, "step", "wordle", 0).random() == Rng(7, "step", "wordle", 0).random()
         True

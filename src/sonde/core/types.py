@@ -2,8 +2,8 @@
 
 From the outside in: a `Task` is a world to find out about; a `Policy` in a *seat* gets a `View` and answers with an
 `Action`; the environment turns it into a `Step`; the two together are an `Act`; an agent act and everything until the
-agent may act again is a `Turn`; the end of an episode is an `Outcome`. What is made at every act is a named tuple,
-because a frozen dataclass takes twice as long to make.
+agent may act again is a `Turn`; an episode ends with an `Outcome`. Values created at every act are named tuples, which
+are twice as fast to create as frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -106,16 +106,15 @@ NO_USAGE = Usage()
 class Completion:
     """The result of a model call, with the tokens it sampled.
 
-    `prompt_ids` holds only what is new: this call's prompt is the first `shared` tokens of the same seat's previous
-    call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token when sampled.
-    `logprobs` are natural logarithms of the probabilities at `temperature` (at 1 where that is 0), before truncation,
-    one per id. `temperature` is what the logits were divided by, None where that is not known; `truncated` says that
-    top-p or min-p cut the distribution that was drawn from. `name` is that of a sub-call; `unread` marks a reply that
-    could not be read: a `malformed` one was asked for again, at a `fallback` the call was given up. `finish` is
-    `filter` where the host refused. `open_mark` is the mark with which the prompt opened a thought (`<think>`), so that
-    `text` begins inside it; empty where it opened none, or where the backend does not see the prompt. `unsent` names
-    the sampling fields that were asked for and not sent, because the endpoint does not take them: it drew by its
-    defaults.
+    `prompt_ids` holds only the new part of the prompt: this call's prompt is the first `shared` tokens of the same
+    seat's previous call (its prompt and completion), followed by `prompt_ids`. `ids` includes the end-of-turn token
+    when sampled. `logprobs` are natural log-probabilities at `temperature` (at 1 if it is 0), before truncation, one
+    per id. `temperature` is the divisor of the logits, None if unknown; `truncated` says that top-p or min-p truncated
+    the sampling distribution. `name` identifies a sub-call. `unread` marks a reply that could not be parsed: after a
+    `malformed` one the model was asked again, after a `fallback` the call was given up. `finish` is `filter` if the
+    host refused. `open_mark` is the mark with which the prompt opened a thought (`<think>`), so that `text` begins
+    inside it; empty if it opened none or if the backend does not see the prompt. `unsent` names the requested sampling
+    fields that were not sent because the endpoint does not support them; it used its defaults for them.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -140,7 +139,8 @@ class Completion:
 
 
 class Message(NamedTuple):
-    """One chat message: role `system`, `user` or `assistant`, and on assistant messages the completion behind it.
+    """One chat message: role `system`, `user` or `assistant`; an assistant message may carry the completion it came
+    from.
 
     >>> Message("user", "Make your first guess.").role
     'user'
@@ -156,7 +156,7 @@ class Message(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What a policy does in one act: the text it says, and what it will find in `View.memory` next time.
+    """What a policy does in one act: the text it says, and what `View.memory` will hold next time.
 
     >>> Action("<Answer>toast</Answer>", memory={"plan": "vowels first"}).text
     '<Answer>toast</Answer>'
@@ -170,8 +170,8 @@ class Action(NamedTuple):
         """This action, its text made storable and its memory read-only. Raises `UserError` if the text is not text, or
         if the memory is not JSON of at most `MEMORY_LIMIT` bytes.
 
-        Endpoints can return halves of surrogate pairs, which no file can hold: two that match are joined, others become
-        U+FFFD, so that what is played is what is recorded.
+        Endpoints can return halves of surrogate pairs, which no file can hold. Matching halves are joined and others
+        become U+FFFD, so that the recorded text equals the played one.
         """
         text, memory, completions = self
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -184,7 +184,7 @@ class Action(NamedTuple):
 
 
 def _freeze_memory(memory: Json) -> Json:
-    """`memory` as a record returns it, so that a replayed episode remembers what the first one did."""
+    """`memory` as a record returns it, so that a replayed episode has the same memory as the original."""
     if memory is None:
         return None
     try:
@@ -216,12 +216,11 @@ class _Outcome(NamedTuple):
 class Outcome(_Outcome):
     """How an episode ended.
 
-    `kind` keeps apart what other libraries lump together: a `loss` (a mine, a wrong final choice), a `format` failure
-    (no answer could be read), a `timeout` (turns, or the room for them, ran out) and an `error` (the world failed).
-    `truncated` says what cut the episode short, if anything did: the limit on `turns`, the limit on the `tokens` of a
-    reply, the agent's own `context`, which the conversation has outgrown, or the `filter` of its model's host. The last
-    two are ends that no environment knows (`Episode.cut_short`). `claimed` and `judged` are for environments with a
-    judge. Any other value is a `UserError`, since nothing would count it.
+    `kind` separates what other libraries merge: a `loss` (a mine, a wrong final choice), a `format` failure (no
+    readable answer), a `timeout` (out of turns, or of room for them) and an `error` (the world failed). `truncated`
+    says what cut the episode short, if anything: the limit on `turns`, the limit on the `tokens` of a reply, the
+    agent's own `context`, or the content `filter` of its model's host. Environments never set the last two
+    (`Episode.cut_short`). `claimed` and `judged` are for environments with a judge. Any other value is a `UserError`.
 
     >>> Outcome("win", 1.0).success
     True
@@ -253,15 +252,16 @@ class Outcome(_Outcome):
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether the episode ended before the world did: aborting must not pay where every turn costs."""
+        """Whether the episode ended before the world did. Where every turn costs, aborting must not pay."""
         return self.kind in ("format", "error") or self.truncated in ("context", "filter")
 
 
 class Step(NamedTuple):
     """What an environment returns for one act.
 
-    `told` maps each seat to what it is told; `rewards` likewise; `info` holds structured facts that follow from what
-    the agent has been told so far, never more. All three are `Frozen`. `outcome` is set exactly on the last step.
+    `told` maps each seat to the text it is told, `rewards` to its reward; `info` holds structured facts that follow
+    from what the agent has been told so far, never more. All three are `Frozen`. `outcome` is set on the last step
+    only.
 
     >>> Step(state=("toast", 1), told=Frozen(agent="absent"), info=Frozen(result="marks")).rewards
     {}
@@ -323,9 +323,9 @@ class Turn(NamedTuple):
 class Spec(Checked):
     """What a person or program should know about an environment before playing it.
 
-    `seats` maps every seat to the registry name of its default policy (None: the caller must bring one).
-    `floor` and `reference` name the policies between which `reference_score` is measured. `assumes` maps a seat to the
-    policy that the filter takes for granted there: with any other one, gains are n/a.
+    `seats` maps every seat to the registry name of its default policy (None: the caller must provide one). `floor` and
+    `reference` name the policies that define the ends of the `reference_score` scale. `assumes` maps a seat to the
+    policy that the filter assumes there; with any other policy, gains are n/a.
     """
 
     called = "spec"

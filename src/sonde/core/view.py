@@ -28,7 +28,7 @@ class Transition(NamedTuple):
 class View:
     """All that a policy may know when it acts, computed on demand.
 
-    `seed` is the only source of randomness a policy may use. What is printed of a view holds nothing hidden.
+    `seed` is the only source of randomness a policy may use. The printed form of a view holds nothing hidden.
     """
 
     seat: str
@@ -101,7 +101,7 @@ class View:
 
     @property
     def prior(self) -> Filter | None:
-        """The filter before anyone spoke: what the task's public part alone says."""
+        """The filter before anyone has spoken: what the task's public part alone implies."""
         return self._episode.env.filter(self.public) if self.seat == AGENT else None
 
     @property

@@ -238,7 +238,7 @@ def _drop_clocks(fen: str) -> str:
 
 def _replay_game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
     def play_moves(limit: int | None) -> Episode:
-        env = make("chess", preset=preset, as_published=published, max_turns=limit)
+        env = make("chess", preset=preset, rules="code" if published else "paper", max_turns=limit)
         ep = Episode.begin(env, _make_task(env, {"fen": moves[0][0]}))
         for i, (fen, san, reward) in enumerate(moves):
             if ep.to_act != AGENT or _drop_clocks(_state_of(ep).fen) != _drop_clocks(fen):

@@ -1,1 +1,1 @@
-"""From trajectories to numbers: metrics, scales, suites, results, leaderboards."""
+"""Turn trajectories into numbers: metrics, scales, suites, results, leaderboards."""

@@ -1,9 +1,10 @@
 """Re-judge recorded conversations for false wins and leaked answers.
 
-Source: PAPRIKA (arXiv 2502.17543), appendix D: a simulated user can be talked into a false success or let the answer
-slip; 1.5 % of 200 successes that the authors read by hand were such. Here the environment's own rules judge every
-recorded conversation again and, if one is given, a second judge does (any policy that reads messages and replies
-<VALID> or <NOTVALID>). Nothing is played again and the record does not change; `annotate_run` stores the verdicts.
+Source: PAPRIKA (arXiv 2502.17543), appendix D: a simulated user can be talked into a false success or reveal the answer
+by accident; of 200 successes that the authors read by hand, 1.5 % were such. Here the environment's own rules judge
+every recorded conversation again and, if given, so does a second judge (any policy that reads messages and replies
+<VALID> or <NOTVALID>). Nothing is replayed with a model, and the record does not change; `annotate_run` stores the
+verdicts.
 
     false success   a recorded success that the rules or the second judge deny
     leak            a message to the agent named the secret before the agent did
@@ -33,8 +34,8 @@ VERSION = "2"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The findings about one trajectory. `by_rules`, `by_judge`: whether its last message solves the game, None where
-    that is undecided, or no judge was given."""
+    """The findings about one trajectory. `by_rules`, `by_judge`: whether its last message solves the game, None if that
+    is undecided, or no judge was given."""
 
     trajectory: str
     task: str
@@ -49,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The findings about a run. `rates` maps a name to a share with its 95 % interval, None where no episode counts."""
+    """The findings about a run. `rates` maps a name to a share with its 95 % interval, None if no episode counts."""
 
     env: str
     n: int
@@ -70,7 +71,7 @@ def audit_trajectories(
         raise UserError("audit: got no trajectories, allowed: at least one")
     env: Env[Any] = build_recorded(found[0].env)
     if not isinstance(env, Dialogue):
-        raise UserError(f"audit: {env.name} has no user whose verdict could be judged again; allowed: a dialogue")
+        raise UserError(f"audit: got {env.name}, which has no user whose verdicts can be checked, allowed: a dialogue")
     rows = run_sync(_audit_all(env, found, judge, concurrency))
     return Audit(
         env=env.name, n=len(rows), rates=_finding_rates(rows), counts=_finding_counts(rows), findings=tuple(rows)

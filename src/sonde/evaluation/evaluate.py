@@ -1,9 +1,9 @@
 """Evaluate an agent in an environment, following PAPRIKA, with intervals, exact information gain and a scale.
 
 Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
-average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as
-failures. Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits,
-efficiency, and `reference_score` (0 = random play, 100 = the reference solver).
+average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as failures.
+Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits, efficiency,
+and `reference_score` (0 = random play, 100 = the reference solver).
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ from . import metrics
 from . import per_turn as curves
 from . import reply_defects as replies
 from . import scale as reference
+from .by_tag import TagGroup, Tags, group_tags
 from .information_gain import NOTHING, Information, score_trajectories
 from .metrics import Estimate, MeanAt
+from .regret import total_regret
 from .rows import Row
 
-SCHEMA = 2
+SCHEMA = 3
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
 CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 """Metrics of episodes that the agent could not continue, with the value of `Outcome.truncated` that they count."""
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens",
+    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens", "regret",
 )  # fmt: skip
-"""The metrics of every evaluation, beside pass@1 to pass@k."""
+"""The metrics of every evaluation, besides pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
 """The metrics that `macro_averages` averages over environments."""
 
@@ -72,7 +74,10 @@ class Evaluation:
     turns_played: Mapping[str, float] = field(default_factory=dict)
     """Mean, median and 90th percentile of the turns of all episodes, won or not."""
     wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
-    """`invalid`, `repeated`: the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
+    """`invalid`, `repeated`: of the episodes that reached turn 1, 2, ..., the share in which that turn had this mark.
+    """
+    by_tag: Mapping[str, Mapping[str, TagGroup]] = field(default_factory=dict)
+    """Success, pass@k and turns by tag of the tasks and its value."""
     mean_at: MeanAt | None = None
     """mean@k with two deviations; None for one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +89,7 @@ class Evaluation:
     def players(self) -> str:
         """The agent, and the policies that replace the environment's own in other seats.
 
-        It names the rows of a table of one agent against several users (ΔBelief-RL, table 2).
+        It names the rows of a table that compares several users for one agent (ΔBelief-RL, table 2).
         """
         return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
 
@@ -120,19 +125,19 @@ def summarise_trajectories(
     folder: Path | None = None,
     on_done: OnDone | None = None,
 ) -> list[Row]:
-    """Summarise finished trajectories. With `gains` the exact information gain of every question is computed, on all
-    cores; values stored in the run `folder` are not computed again."""
+    """Summarise finished trajectories. With `gains`, the exact information gain of every question is computed on all
+    cores; values stored in the run `folder` are reused."""
     pairs = score_trajectories(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
     found: list[Row] = []
     for trajectory, known in pairs:
-        found.append(summarise_trajectory(trajectory, known))
+        found.append(summarise_trajectory(trajectory, known, total_regret(env, trajectory)))
         if on_done is not None:
             on_done(trajectory)
     return found
 
 
-def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING) -> Row:
-    """Summarise a finished trajectory as a row; `known` is its precomputed information gain."""
+def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING, regret: float | None = None) -> Row:
+    """Summarise a finished trajectory as a row; `known` is its precomputed information gain, `regret` its regret."""
     outcome = trajectory.outcome
     if outcome is None:
         raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
@@ -152,6 +157,8 @@ def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING) -
         entropy=known.entropy,
         gains=known.gains,
         called=curves.marked_turns(trajectory),
+        tags=trajectory.task.tags,
+        regret=regret,
     )
 
 
@@ -165,14 +172,16 @@ def make_evaluation(
     seed: int,
     k: int,
     tasks: Sequence[str],
+    tags: Tags = EMPTY,
     others: Mapping[str, Mapping[str, Json]] = EMPTY,
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
-    """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones failed.
+    """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones count as
+    failures. `tags` are those of tasks that may have no row.
 
-    `others` holds the configurations of the policies in the other seats, each with its fingerprint; by default they are
-    the environment's.
+    `others` holds the configurations of the policies in the other seats, each with its fingerprint; the default is the
+    environment's own.
     """
     spec = env.spec
     rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
@@ -201,11 +210,44 @@ def make_evaluation(
         entropy=curves.mean_entropy(rows, spec.max_turns),
         turns_played=curves.turns_played([r.turns for r in rows]),
         wasted=curves.wasted_turns(by_task),
+        by_tag=_evaluate_tags(by_task, {**tags, **_row_tags(rows)}, k, spec.max_turns),
         mean_at=metrics.mean_at([row[:k] for row in _win_table(by_task, k)]) if k > 1 else None,
         others=labels.replaced_policies(env, others),
         seconds=seconds,
         notes=replies.defect_notes(rows),
     )
+
+
+def _row_tags(rows: Iterable[Row]) -> Tags:
+    return {row.task: row.tags for row in rows}
+
+
+def _evaluate_tags(
+    by_task: Mapping[str, list[Row]], tags: Tags, k: int, max_turns: int
+) -> dict[str, dict[str, TagGroup]]:
+    """Every tag by its values."""
+
+    def evaluate_group(tasks: Sequence[str]) -> TagGroup:
+        chosen = {task: by_task[task] for task in tasks}
+        wins, turns = _win_table(chosen, k), _turn_table(chosen, k, max_turns)
+        return TagGroup(
+            n_tasks=len(tasks),
+            success=metrics.rate(wins),
+            pass_k=_pass_rate(wins, k, k),
+            turns=metrics.mean(turns, bounds=(0.0, float(max_turns))),
+        )
+
+    known = {task: tags[task] for task in by_task if task in tags}
+    return {
+        tag: {value: evaluate_group(tasks) for value, tasks in groups.items()}
+        for tag, groups in group_tags(known).items()
+    }
+
+
+def _pass_rate(wins: Sequence[Sequence[float]], n: int, k: int) -> Estimate:
+    """pass@n from k samples per task; so many draws share no sample."""
+    chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
+    return metrics.rate([[chance] * (k // n) for chance in chances])
 
 
 def _count_missing(by_task: Mapping[str, list[Row]], k: int) -> int:
@@ -219,8 +261,7 @@ def _compute_metrics(
     wins = _win_table(by_task, k)
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
-        chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
-        found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
+        found[f"pass@{n}"] = _pass_rate(wins, n, k)
     score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=reference.return_bounds(spec))
     found["score"] = score
     found["reference_score"] = reference.reference_score(env, split, score, others)
@@ -241,6 +282,7 @@ def _compute_metrics(
         found[name] = metrics.rate(table) if table else None
     found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
+    found["regret"] = _mean_of(by_task, lambda r: r.regret, (0.0, math.inf))
     return found
 
 
@@ -268,7 +310,7 @@ def _score_table(by_task: Mapping[str, list[Row]], k: int, worst: float) -> list
 
 
 def _turn_table(by_task: Mapping[str, list[Row]], k: int, limit: int) -> list[list[float]]:
-    """Turns to the win; episodes that were not won count as the limit."""
+    """Turns until the win; episodes that were not won count as the limit."""
     return _make_table(by_task, k, lambda r: float(r.turns if r.win else limit), float(limit))
 
 
@@ -278,7 +320,7 @@ def _make_table(by_task: Mapping[str, list[Row]], k: int, value: Any, missing: f
 
 
 def _mean_of(by_task: Mapping[str, list[Row]], value: Any, bounds: metrics.Bounds) -> Estimate | None:
-    """The mean over the episodes that have the value; None where there are none."""
+    """The mean over the episodes that have the value; None if there are none."""
     table = [[v for r in rows if (v := value(r)) is not None] for rows in by_task.values()]
     table = [values for values in table if values]
     return metrics.mean(table, bounds=bounds) if table else None
@@ -332,8 +374,8 @@ def evaluate(
 
 
 def macro_averages(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
-    """Macro averages over environments of success, score and reference_score; None where an environment lacks the
-    metric. The average of scores is meaningful only where all environments have the same range of returns."""
+    """Macro averages over environments of success, score and reference_score; None if an environment lacks the metric.
+    An average of scores is meaningful only if all environments have the same range of returns."""
     found: dict[str, Estimate | None] = {}
     for name in MACRO:
         values = [value for e in evaluations if (value := e.metrics[name]) is not None]
@@ -352,6 +394,8 @@ class Comparison:
     success: Estimate
     score: Estimate
     turns: Estimate
+    by_tag: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    """The difference in success by tag of the tasks and its value."""
 
 
 @check_call
@@ -365,14 +409,24 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
     if not shared:
         raise UserError("compare: the evaluations share no task; allowed: runs on the same tasks")
 
-    tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
+    tables: list[dict[str, list[Row]]] = [{task: [] for task in shared} for _ in (a, b)]
+    for rows, e in zip(tables, (a, b), strict=True):
+        for row in e.rows:
+            if row.task in rows:
+                rows[row.task].append(row)
     limit, scores = a.max_turns, reference.return_bounds(build_recorded(a.env).spec)
 
     def paired_difference(
         table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds
     ) -> Estimate:
-        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
+        return paired_on(shared, table, bounds)
+
+    def paired_on(tasks: Sequence[str], table: Any, bounds: metrics.Bounds) -> Estimate:
+        chosen = [{task: rows[task] for task in tasks} for rows in tables]
+        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(chosen, (a, b), strict=True))
         return metrics.paired_difference(rows_a, rows_b, bounds=bounds)
+
+    tags = {task: row for task, row in _row_tags(a.rows).items() if task in tables[0]}
 
     return Comparison(
         env_name=a.env_name,
@@ -382,4 +436,8 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         success=paired_difference(_win_table, (0.0, 1.0)),
         score=paired_difference(lambda rows, k: _score_table(rows, k, scores[0]), scores),
         turns=paired_difference(lambda rows, k: _turn_table(rows, k, limit), (0.0, float(limit))),
+        by_tag={
+            tag: {value: paired_on(tasks, _win_table, (0.0, 1.0)) for value, tasks in groups.items()}
+            for tag, groups in group_tags(tags).items()
+        },
     )

@@ -1,9 +1,9 @@
-"""Exact information gain of recorded episodes, computed on all cores and stored beside the run.
+"""Exact information gain of recorded episodes, computed on all cores and stored in the run folder.
 
 `score_trajectories` pairs trajectories with their `Information`. A run folder stores it as annotations named
-`information`: per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of
-the prior and the number of turns. They are valid for one version of sonde and of the environment; those of another
-version are recomputed.
+`information`: per turn the four numbers of a `Gain`, and for the whole trajectory, written last, the bits of the prior
+and the number of turns. They are valid for one version of sonde and of the environment; those of other versions are
+recomputed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ THROUGH = "users:hybrid"
 """A user whose record keeps the rules' replies; posteriors are computed from those."""
 NAME = "information"
 PRODUCER = "sonde.scoring"
-"""Name and producer of the stored annotations; runs on disk have them."""
+"""Producer of the stored annotations; existing runs contain this name."""
 PATIENCE = 2.0
-"""Seconds that one process works alone before others start; most runs are scored by then."""
+"""Seconds that one process works alone before others start; most runs are done by then."""
 BATCH = 8
 """Episodes sent to a process at a time."""
 DURABLE = 5.0
@@ -41,8 +41,8 @@ _FIELDS = tuple(field.name for field in fields(Gain))
 
 
 class Information(NamedTuple):
-    """H(b_0), ..., H(b_T) in bits and one `Gain` per turn; both None where no exact filter applies, or where gains were
-    not asked for."""
+    """H(b_0), ..., H(b_T) in bits and one `Gain` per turn; both None if no exact filter applies, or if gains were not
+    requested."""
 
     entropy: tuple[float, ...] | None
     gains: tuple[Gain, ...] | None
@@ -52,7 +52,7 @@ NOTHING = Information(None, None)
 
 
 def compute_information(env: Env[Any], trajectory: Trajectory) -> Information:
-    """Replay the trajectory through the exact filter and compare every question asked with the best one."""
+    """Replay the trajectory through the exact filter and compare every question with the best one."""
     prior = env.filter(trajectory.task.public) if has_assumed_policies(env.spec, trajectory) else None
     found = prior and Episode.replay(env, trajectory).gains(expected=True)
     return NOTHING if prior is None or found is None else _make_information(float(prior.entropy), found)
@@ -66,7 +66,7 @@ def _make_information(prior: float, gains: Sequence[Gain]) -> Information:
 
 
 def has_assumed_policies(spec: Spec, trajectory: Trajectory) -> bool:
-    """Whether the policies that the filter assumes are the ones that played, or a user whose record keeps what they
+    """Whether the policies that the filter assumes are the ones that played, or a user whose record holds what they
     would have said (`core.belief.rule_reply`)."""
     played = {seat: trajectory.policies.get(seat, {}).get("name", name) for seat, name in spec.assumes.items()}
     return all(played[seat] in (name, THROUGH) for seat, name in spec.assumes.items())
@@ -75,11 +75,11 @@ def has_assumed_policies(spec: Spec, trajectory: Trajectory) -> bool:
 def score_trajectories(
     env: Env[Any], trajectories: Iterable[Trajectory], *, folder: Path | None = None, processes: int | None = None
 ) -> Generator[tuple[Trajectory, Information], None, None]:
-    """Yield every trajectory with its information: first those stored in the run `folder`, then, in another pass, the
-    rest, which is stored there. The values do not depend on the number of `processes`, by default one per core.
+    """Yield every trajectory with its information: first those stored in the run `folder`, then, in a second pass, the
+    others, which are then stored there. The values do not depend on the number of `processes`, by default one per core.
     """
     known = {} if folder is None else _stored_information(folder, env)
-    if known:  # two passes, so that the rest is not held in memory
+    if known:  # two passes, so that nothing is held in memory
         complete = True
         for trajectory in trajectories:
             if trajectory.id in known:
@@ -97,14 +97,14 @@ def score_trajectories(
             yield trajectory, found
 
 
-# --- on all cores --------------------------------------------------------------------------------------------------
+# --- on all cores ----------------------------------------------------------------------------------------------------
 
 
 def _compute_parallel(
     env: Env[Any], trajectories: Iterator[Trajectory], processes: int
 ) -> Generator[tuple[Trajectory, Information], None, None]:
-    """Compute in this process for `PATIENCE` seconds, then in several, if enough is left."""
-    if type(env).__module__ == "__main__":  # another process could not import it
+    """Compute in this process for `PATIENCE` seconds, then in several if enough work is left."""
+    if type(env).__module__ == "__main__":  # other processes cannot import it
         processes = 1
     begun = time.monotonic()
     for trajectory in trajectories:
@@ -135,7 +135,7 @@ def _build_env(config: bytes) -> Env[Any]:
     return build(load_json(config))
 
 
-# --- beside the run ------------------------------------------------------------------------------------------------
+# --- beside the run --------------------------------------------------------------------------------------------------
 
 
 def _producer_version(env: Env[Any]) -> str:

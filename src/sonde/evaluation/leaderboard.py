@@ -2,7 +2,7 @@
 
     sonde leaderboard results
 
-Ours; `results` defines the numbers.
+Own design; `results` defines the numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Board(NamedTuple):
 
     @property
     def agents(self) -> dict[str, list[SuiteResult]]:
-        """Results by agent; first the agents with the most environments, of these the ones that ask best."""
+        """Results by agent: first the agents with the most environments, and among those the ones that ask best."""
         found: dict[str, list[SuiteResult]] = {}
         for one in self.results:
             found.setdefault(one.agent, []).append(one)
@@ -63,6 +63,7 @@ def _summarise_result(result: SuiteResult) -> dict[str, Json]:
         "whole": headline.whole,
         **{name: _estimate_to_json(*result.mean_metric(name)) for name in means},
         "tokens": result.tokens,
+        "tokens_per_episode": result.tokens_per_episode,
         "seconds": result.seconds,
         "command": result.command,
         "training": result.training,
@@ -85,8 +86,8 @@ def _result_order(result: SuiteResult) -> tuple[bool, str, float, str]:
 
 
 def read_board(folder: Path) -> Board:
-    """Read the results of a folder. Raises `UserError` for a file that is no result, or two of one agent and suite with
-    the same partners."""
+    """Read the results of a folder. Raises `UserError` for a file that is not a result, or for two results of one agent
+    and suite with the same partners."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
     found: dict[tuple[str, str, str], Path] = {}

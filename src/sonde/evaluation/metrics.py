@@ -1,6 +1,6 @@
 """Statistics over tasks and samples: rates, means, differences, pass@k, with intervals clustered by task.
 
-Pure functions of plain numbers. Arrays are shaped `(tasks, samples)` and may be ragged: a list of lists, one per task.
+Pure functions of plain numbers. Tables have shape `(tasks, samples)` and may be ragged: a list of lists, one per task.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Estimate:
 
 
 def group_by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
-    """A table of (task, value) pairs: one row per task, in the order in which tasks occur first."""
+    """A table of (task, value) pairs: one row per task, in order of first occurrence."""
     found: dict[str, list[float]] = {}
     for task, value in values:
         found.setdefault(task, []).append(value)
@@ -60,10 +60,10 @@ def rate(table: Table) -> Estimate:
     """Mean of values in {0, 1} with a Wilson interval at the effective sample size.
 
     Samples of one task are correlated; the effective size is p (1 - p) / Var(mean), with the variance estimated from
-    the task means, and lies between the number of tasks and the number of samples. Where all values agree the number
-    of tasks is taken, so an interval never collapses to a point. In simulations with k = 4, success rates of 0.05 to
-    0.9 and correlations of 0 to 0.9 the interval held the truth in 95 % of runs on average, in the worst case 91.5 %
-    with 8 tasks and 94 % with 200 (`tests/test_metrics.py`).
+    the task means, and lies between the number of tasks and the number of samples. If all values agree, it is the
+    number of tasks, so an interval never collapses to a point. In simulations with k = 4, success rates of 0.05 to 0.9
+    and correlations of 0 to 0.9, the interval contained the truth in 95 % of runs on average, in the worst case 91.5 %
+    with 8 tasks and 94 % with 200 (`tests/evaluation/test_metrics.py`).
     """
     means, total = _task_means(table), sum(map(len, table))
     if beyond := [value for row in table for value in row if not 0 <= value <= 1]:
@@ -78,12 +78,12 @@ def rate(table: Table) -> Estimate:
 
 
 def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimate:
-    """Mean of any values with a bootstrap interval that resamples whole tasks, widened for few of them.
+    """Mean of any values with a bootstrap interval that resamples whole tasks, widened for small numbers of tasks.
 
-    In simulations it held the truth of normal values in 93 to 96 % of runs with 2 to 50 tasks, that of skewed
-    (exponential) ones in 89 to 93 % (`tests/test_metrics.py`). `bounds` are the lowest and the highest possible value;
-    the interval stays within them. Where all task means are equal, as with one task, resampling sees no spread; the
-    limits then are those of `max_unseen_share`, or the mean itself towards an infinite bound.
+    In simulations it contained the true mean of normal values in 93 to 96 % of runs with 2 to 50 tasks, of skewed
+    (exponential) values in 89 to 93 % (`tests/evaluation/test_metrics.py`). `bounds` are the lowest and the highest
+    possible value; the interval stays within them. If all task means are equal, as with one task, resampling sees no
+    spread; the limits are then those of `max_unseen_share`, or the mean itself towards an infinite bound.
     """
     means = _task_means(table)
     low, high = _mean_limits(means, bounds, seed)
@@ -91,15 +91,15 @@ def mean(table: Table, *, seed: int = 0, bounds: Bounds = _UNBOUNDED) -> Estimat
 
 
 def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
-    """A `rate` where all values are 0 or 1, so that the interval never collapses to a point; else a `mean`."""
+    """A `rate` if all values are 0 or 1, so that the interval never collapses to a point; otherwise a `mean`."""
     return rate(table) if _is_binary(table) else mean(table, bounds=bounds)
 
 
 def paired_difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
     """Mean of a - b over the tasks of both, row by row, with a paired bootstrap interval over tasks.
 
-    `bounds` are those of a value of a or b; by default none, or 0 and 1 where no other values occur, as in `estimate`.
-    Where all differences are equal, see `mean`.
+    `bounds` are those of a value of a or b; by default none, or 0 and 1 if no other values occur, as in `estimate`. If
+    all differences are equal, the limits are found as in `mean`.
     """
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
@@ -113,10 +113,10 @@ def difference_over_seeds(
 ) -> Estimate:
     """Mean of a - b over training seeds (the outer rows) and the tasks common to all of them.
 
-    The interval resamples seeds and tasks independently of each other (the pigeonhole bootstrap, Owen 2007), so it
-    covers the variation both of trainings and of tasks; it is conservative for many seeds, and few seeds do not
-    determine their spread well. `n` counts tasks; `bounds` are those of `paired_difference`. Where all differences
-    are equal, the number of independent ones is taken to be that of seeds or of tasks, whichever is smaller.
+    The interval resamples seeds and tasks independently (the pigeonhole bootstrap, Owen 2007), so it covers the
+    variation of both. It is conservative for many seeds, and a few seeds do not determine their spread well. `n` counts
+    tasks; `bounds` are those of `paired_difference`. If all differences are equal, the number of independent ones is
+    taken to be the smaller of the numbers of seeds and tasks.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
@@ -142,8 +142,8 @@ def estimate_of_sums(
     """Any function of sums (a ratio, a slope, a correlation), with a bootstrap interval over whole tasks.
 
     `sums` holds one row per task, shape `(tasks, S)`; `statistic` maps sums of shape `(..., S)` to values of shape
-    `(...)`, NaN where it is undefined. None where it is undefined for all tasks together; such resamples are left out.
-    The limits are widened for few tasks, and where resampling sees no spread, as in `mean`.
+    `(...)`, NaN if undefined. Returns None if it is undefined for all tasks together; resamples where it is undefined
+    are ignored. The limits are widened for small numbers of tasks, and if resampling sees no spread, as in `mean`.
     """
     sums_TS = np.asarray(sums, np.float64)
     n = len(sums_TS)
@@ -167,7 +167,7 @@ def estimate_of_sums(
 def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     """The unweighted mean of estimates from independent samples; `n` is the sum of theirs.
 
-    The interval combines the distances of the given limits from their means as a root of squares, which keeps
+    The interval combines the distances between the given limits and their means as a root of squares, which keeps
     asymmetric intervals asymmetric (Zou & Donner 2008, "Construction of confidence limits about effect measures").
 
     >>> print(mean_of_estimates([Estimate(0.5, 0.2, 0.8, 10), Estimate(1.0, 0.6, 1.0, 10)]))
@@ -211,9 +211,9 @@ def _difference_bounds(bounds: Bounds | None, tables: Sequence[Table]) -> Bounds
 def max_unseen_share(n: int) -> float:
     """The largest share of a population that may differ from n equal values drawn from it, with 95 % confidence.
 
-    The exact upper limit of a proportion of which 0 in n were seen (Clopper and Pearson 1934): a greater share would
-    have left no trace with a chance below 0.05, (1 - share)^n; about 3 / n. If that share lies at a bound, the mean is
-    that far from the value seen, so the limits hold for any distribution.
+    The exact upper limit of a proportion with 0 hits in n (Clopper and Pearson 1934): a greater share would remain
+    unseen with probability (1 - share)^n < 0.05; about 3 / n. If that share lies at a bound, the mean is that far from
+    the observed value, so the limits hold for any distribution.
 
     >>> [round(max_unseen_share(n), 4) for n in (1, 20, 300)]
     [0.95, 0.1391, 0.0099]
@@ -237,7 +237,8 @@ def _mean_limits(values: Any, bounds: Bounds, seed: int) -> Bounds:
 def _bootstrap_limits(values: Any, seed: int) -> tuple[float, float]:
     """The limits of a percentile bootstrap of the mean, widened by the ratio of Student's t to the normal.
 
-    Resampling n values understates their spread by sqrt((n - 1) / n), and its quantiles are those of a normal.
+    Resampling n values understates their spread by sqrt((n - 1) / n), and its quantiles are those of a normal
+    distribution.
     """
     n = len(values)
     rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
@@ -245,7 +246,7 @@ def _bootstrap_limits(values: Any, seed: int) -> tuple[float, float]:
 
 
 def _stretch_limits(centre: float, found: Any, n: int) -> tuple[float, float]:
-    """The limits from resamples of n tasks, widened about the value of all tasks."""
+    """The limits from resamples of n tasks, widened about the value over all tasks."""
     low, high = np.quantile(found, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     stretch = student_t(n - 1) / student_t(math.inf) * math.sqrt(n / (n - 1)) if n > 1 else 1.0
     return centre - stretch * max(0.0, centre - float(low)), centre + stretch * max(0.0, float(high) - centre)
@@ -274,8 +275,8 @@ def student_t(freedom: float) -> float:
 def pass_at(n: int, wins: int, k: int) -> float:
     """Unbiased probability that k of n samples, drawn without replacement, include a win (Chen et al. 2021, eq. 1).
 
-    Both counts of draws are exact integers and divided once, so the last digit is right for any n and k; the product
-    form of the source is what floating point needs in their place.
+    Both counts are exact integers divided once, so the last digit is right for any n and k; the product form in the
+    source is only needed for floating point.
 
     >>> pass_at(4, 1, 2)
     0.5
@@ -298,12 +299,12 @@ class MeanAt:
 def mean_at(table: Table) -> MeanAt:
     """mean@k of a table with k samples of each task.
 
-    `over_samples` is the deviation that ΔBelief-RL prints with its mean@8 (by its code; table 1): sample j of all tasks
-    is column j, and this is the population deviation of the k column means. It tells how much one column differs from
-    another on *these* tasks, with one sample of each; the mean of k columns varies less, by a factor of sqrt(k).
+    `over_samples` is the deviation that ΔBelief-RL prints with its mean@8 (by its code; table 1): the population
+    deviation of the k column means, where column j holds sample j of all tasks. It says how much one column differs
+    from another on *these* tasks, with one sample of each; the mean of k columns varies less, by a factor of sqrt(k).
 
     `over_tasks` is ours, the standard error of the mean: the sample deviation (n - 1) of the n task means over sqrt(n).
-    Like the intervals, it tells how much other tasks would change the mean. None for a single task.
+    Like the intervals, it says how much other tasks would change the mean. None for a single task.
 
     >>> mean_at([[1, 0], [1, 1], [0, 0]])
     MeanAt(k=2, mean=0.5, over_samples=0.16666666666666666, over_tasks=0.2886751345948129)
@@ -317,11 +318,10 @@ def mean_at(table: Table) -> MeanAt:
 
 
 def anchored_score(raw: float, *, low: float, average: float, high: float) -> float:
-    """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `mean_of_estimates`, 100 at
-    `high`.
+    """A score on the scale of LMRL-Gym (arXiv 2311.18232, appendix F): 0 at `low`, 50 at `average`, 100 at `high`.
 
-    Piecewise linear through these points and extrapolated beyond them, so it is not clipped. The paper takes the lowest
-    possible return, the mean of its data set and the return of its best policy (table 7).
+    Piecewise linear through these points and extrapolated beyond them, so it is not clipped. The paper uses the lowest
+    possible return, the mean of its dataset and the return of its best policy (table 7).
 
     >>> [anchored_score(x, low=-101, average=-83, high=-6.84) for x in (-101, -83, -6.84, -44.92)]
     [0.0, 50.0, 100.0, 75.0]
@@ -338,8 +338,8 @@ def anchored_score(raw: float, *, low: float, average: float, high: float) -> fl
 def success_within(turns_to_win: Sequence[Sequence[int | None]], max_turns: int) -> list[Estimate]:
     """The share of episodes won within 1, 2, ..., max_turns turns; None marks an episode that was not won.
 
-    One row per task. All budgets are read off the same games, so the curve never falls. An agent that knows its number
-    of turns may play differently with fewer of them.
+    One row per task. All budgets are evaluated on the same games, so the curve never falls. An agent that knows its
+    number of turns may play differently with fewer of them.
 
     >>> print(*success_within([[1, 3], [None, None]], 3))
     0.250 [0.037, 0.744] 0.250 [0.037, 0.744] 0.500 [0.095, 0.905]

@@ -12,18 +12,18 @@ from .metrics import Estimate
 from .rows import Row
 
 CALLED = ("invalid", "repeated")
-"""Marks that an environment may give a turn, in `turn.info` under `result` or, where a user answers, `answer`."""
+"""Marks that an environment may give a turn, in `turn.info` under `result` or, if a user answers, `answer`."""
 
 MANY = 8
-"""Samples per task from which on pass@k is shown as a curve."""
+"""The number of samples per task from which pass@k is shown as a curve."""
 
 
 ByTask = Mapping[str, Sequence[Row]]
-"""Episodes by the task that they played."""
+"""Episodes by task."""
 
 
 def marked_turns(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
-    """The turns, from 0, that the environment marked invalid or repeated; marks that it never gave are left out."""
+    """The turns, from 0, that the environment marked invalid or repeated; marks without turns are omitted."""
     told = [(turn.info.get("result"), turn.info.get("answer")) for turn in trajectory.turns]
     found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in CALLED}
     return {name: turns for name, turns in found.items() if turns}
@@ -36,7 +36,7 @@ def success_within(by_task: ByTask, k: int, max_turns: int) -> tuple[Estimate, .
 
 
 def wasted_turns(by_task: ByTask) -> dict[str, tuple[Estimate, ...]]:
-    """For each mark, the share of the episodes that reached turn 1, 2, ... in which that turn was marked so."""
+    """For each mark, the share of the episodes that reached turn 1, 2, ... in which that turn had it."""
     longest = max((r.turns for rows in by_task.values() for r in rows), default=0)
     return {name: tuple(_marked_rate(by_task, name, turn) for turn in range(longest)) for name in CALLED}
 
@@ -73,8 +73,8 @@ def mean_entropy(rows: Sequence[Row], max_turns: int) -> tuple[float, ...] | Non
 
 
 def turns_played(turns: Sequence[int]) -> dict[str, float]:
-    """Mean, median and 90th percentile of the turns played; a percentile is the least number of turns within which that
-    share of episodes ended."""
+    """Mean, median and 90th percentile of the turns played; a percentile is the smallest number of turns within which
+    that share of episodes ended."""
     if not turns:
         return {}
     ordered = sorted(turns)

@@ -3,16 +3,16 @@
 Source: Toward Efficient Exploration by LLM Agents, section 2 (regret), section 3 (Bayesian regret) and appendix B.1
 (suffix failures and minimum action frequency, after Krishnamurthy et al. 2024); PAPRIKA, appendix J (bandit regret).
 
-The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. Only
-the actions of that policy are recorded; both estimates below have its regret as their expectation:
+The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. Only that
+policy's actions are recorded; both estimates below have its regret as their expectation:
 
     expected   sum over the steps h of  V*_h(s_h) - Q*_h(s_h, a_h)        (for a bandit: the gap of the arm pulled)
     realised   V*(s_1) - sum of the rewards                               (noisier, can be negative)
 
-An answer that names no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. An episode that ended because it was solved
-has no regret from there on; one that ended by a format failure has V* as regret in every sub-episode that it missed. A
-last sub-episode that `max_turns` cut short counts the steps that were played.
-Environments need `model` and `world` (`envs/_shared/finite.py`); the truth comes from replaying the reset.
+An answer that names no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. After an episode ends because it is solved,
+the regret is zero; after a format failure, it is V* in every missed sub-episode. If `max_turns` cuts a last sub-episode
+short, only the played steps count. Environments need a finite `decision_problem` (`envs/_shared/finite.py`); the true
+world comes from replaying the reset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sonde.envs._shared.finite import FiniteEnv, FiniteProblem, Floats, World
 Kind = Literal["expected", "realised"]
 _KINDS = ("expected", "realised")
 NO_ACTION = -1
-"""Stands for an answer that names no action."""
+"""Represents an answer that names no action."""
 
 
 class MeanCurve(NamedTuple):
@@ -83,6 +83,17 @@ def episode_regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expecte
     return rows
 
 
+def total_regret(env: Env[Any], trajectory: Trajectory) -> float | None:
+    """The expected regret of a whole episode, over all its sub-episodes (for a bandit: the sum of the gaps of the arms
+    pulled); None where the environment has no finite model, or the episode did not end by itself."""
+    outcome = trajectory.outcome
+    if trajectory.error or outcome is None or outcome.kind == "error" or not hasattr(env, "world"):
+        return None
+    if env.decision_problem(trajectory.task.public) is None:
+        return None
+    return float(episode_regrets(env, trajectory).sum())
+
+
 def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> float:
     """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) -
     return."""
@@ -97,8 +108,8 @@ def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> flo
 
 
 def _missed_value(known: SolvedWorld, trajectory: Trajectory) -> Floats:
-    """The value that was left when the episode broke off, by sub-episode: from the state in which its last answer could
-    not be parsed, or from the state that this answer led to."""
+    """The value left when the episode broke off, by sub-episode: from the state in which its last answer could not be
+    parsed, or from the state that this answer led to."""
     problem, info = known.problem, trajectory.turns[-1].info
     rows = np.zeros(problem.sub_episodes)
     h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
@@ -116,7 +127,7 @@ def episode_returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
 
 
 def chosen_actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The index of the action of every turn (`NO_ACTION` where none was named), and whether it was optimal."""
+    """The index of the action of every turn (`NO_ACTION` if none was named), and whether it was optimal."""
     known = solve_truth(env, trajectory)
     chosen = np.full(len(trajectory.turns), NO_ACTION)
     optimal = np.zeros(len(trajectory.turns), np.bool_)
@@ -129,7 +140,7 @@ def chosen_actions(env: Env[Any], trajectory: Trajectory) -> tuple[npt.NDArray[n
 
 
 def episodes_to_solve(trajectory: Trajectory) -> int | None:
-    """The number of sub-episodes after which a problem that ends when solved was solved; None if it was not."""
+    """The number of sub-episodes that it took to solve a problem that ends when solved; None if it was not solved."""
     won = trajectory.outcome is not None and trajectory.outcome.success
     return int(trajectory.turns[-1].info["sub_episode"]) + 1 if won else None
 
@@ -197,7 +208,7 @@ def bayesian_regret(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> MeanCurve:
     """Mean cumulative regret over worlds drawn from the prior: trials in one world are averaged first, and the standard
     error is over the `n` worlds.
 
-    `worlds[i]` names the world of trial i, such as `Trajectory.group`. Where every trial has its own world this is
+    `worlds[i]` names the world of trial i, such as `Trajectory.group`. If every trial has its own world, this equals
     `cumulative_regret`.
 
     >>> bayesian_regret([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
@@ -228,7 +239,7 @@ def suffix_failures(optimal_NT: npt.ArrayLike) -> MeanCurve:
 
 
 def minimum_action_frequency(actions_NT: npt.ArrayLike, n_actions: int) -> MeanCurve:
-    """At every period t, the frequency of the action taken least in periods 1 to t, times the number of actions, which
+    """At every period t, the frequency of the least-chosen action in periods 1 to t, times the number of actions, which
     gives values in [0, 1].
 
     >>> minimum_action_frequency([[0, 1, 1, 0]], 2).mean.tolist()

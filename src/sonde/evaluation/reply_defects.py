@@ -1,6 +1,6 @@
 """Count defective replies of the agent: invalid, truncated, refused, unparseable, or reasoning only.
 
-`DEFECTS` are the defects that episodes can be searched for (`sonde read RUN --reply refused`).
+`DEFECTS` are the defects by which episodes can be searched (`sonde read RUN --reply refused`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "reasoning_only": lambda t: count_defects(t).thoughts > 0,
     "refused": lambda t: count_defects(t).refused > 0,
 }
-"""Whether any reply of an episode has the defect. A reply that cannot be parsed at all is an outcome (`format`)."""
+"""For each defect, a test of whether any reply of an episode has it. A reply that cannot be parsed at all is an outcome
+(`format`)."""
 
 
 def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:
@@ -48,8 +49,8 @@ def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:
 
 
 def _count_shrunk(trajectory: Trajectory) -> int:
-    """The number of prompts that did not grow, for an agent that shows its model the whole conversation. Replies with
-    token ids are skipped, as they were checked on arrival, and so are counts too small for their text."""
+    """The number of prompts that did not grow, for an agent that shows its model the whole conversation. Skips replies
+    with token ids, which were checked on arrival, and counts that are too small for their text."""
     if trajectory.policies.get(AGENT, {}).get("context") != "full":
         return 0
     found = length = 0
@@ -62,13 +63,13 @@ def _count_shrunk(trajectory: Trajectory) -> int:
 
 
 def count_shared(trajectory: Trajectory) -> SharedReplies:
-    """Count who replied in an episode."""
+    """Count the replies of an episode by author."""
     said = Counter(by for turn in trajectory.turns if (by := _replied_by(turn)))
     return SharedReplies(**{name: said[name] for name in ("rules", "model", "denied")})
 
 
 def _replied_by(turn: Turn) -> str:
-    """Who wrote the reply that ended a turn; empty where no seat is shared."""
+    """The author of the reply that ended a turn; empty if no seat is shared."""
     noted = [act.action.memory for act in turn.acts[1:] if isinstance(act.action.memory, Mapping)]
     return next((str(memory.get("by", "")) for memory in reversed(noted) if RULES in memory), "")
 

@@ -2,10 +2,10 @@
 
     sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
 
-For every environment that was played, a file holds the whole configuration of the environment and of all players, the
-version, the seed, the number of tasks and of those available, the numbers with their intervals (by task), the cost, and
-a hash of all episodes; beside them the command, the training commands of a model that was trained here, the version of
-sonde and the commit. Numbers over several environments are computed when files are read and never stored (`board`):
+For every environment, the file holds the full configuration of the environment and of all players, the version, the
+seed, the number of tasks played and available, the numbers with their intervals (by task), the cost, and a hash of all
+episodes. It also holds the command, the training commands of a model trained here, the version of sonde and the commit.
+Numbers over several environments are computed when files are read and never stored (`leaderboard`):
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver; every environment has
                the same weight, and only environments with such a scale count (with another partner than the
@@ -14,7 +14,8 @@ sonde and the commit. Numbers over several environments are computed when files 
     decides    of the episodes in which at most one bit was unknown while a turn was left, the share that was won
     follows    the share of turns whose answer could be parsed and was allowed
 
-The last three are an agent's *profile*, each the mean over the environments that have it. All of this is our own.
+The last three form an agent's *profile*, each the mean over the environments that have it. All of this is our own
+design.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 @dataclass(frozen=True, kw_only=True)
 class PlayedEnvironment(Checked):
     """One environment of a suite, played by one agent. The first `tasks` of the `of` tasks of the split were played;
-    `scale` is the fingerprint of its floor and reference; `tokens` and `seconds` are totals, the latter None where a
+    `scale` is the fingerprint of its floor and reference; `tokens` and `seconds` are totals, `seconds` being None if a
     part was played earlier; `episodes` is a hash of all episodes; `unsent` are the sampling fields that an endpoint
-    rejected (`Replies.unsent`)."""
+    rejected (`ReplyCounts.unsent`)."""
 
     called = "result"
 
@@ -165,6 +166,11 @@ class SuiteResult(Checked):
         return sum(played.tokens for played in self.environments)
 
     @property
+    def tokens_per_episode(self) -> float:
+        """Mean over environments, each with the same weight, as in the headline score; 0 for programs."""
+        return sum(played.tokens / played.n for played in self.environments) / len(self.environments)
+
+    @property
     def seconds(self) -> float | None:
         found = [played.seconds for played in self.environments if played.seconds is not None]
         return sum(found) if len(found) == len(self.environments) else None
@@ -187,19 +193,19 @@ def _mean_over_environments(played: Iterable[PlayedEnvironment], name: str) -> t
 
 @cache
 def environments_with_scale(name: str) -> tuple[Form, ...]:
-    """The environments of a suite with a scale, that is, whose floor and reference do not overlap."""
+    """The environments of a suite with a scale: those whose floor and reference do not overlap."""
     found = ((form, reference.measured_bounds(make(form[0], preset=form[1]))) for form in suite_environments(name))
     return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
 
 
-# --- made -----------------------------------------------------------------------------------------------------------
+# --- make ------------------------------------------------------------------------------------------------------------
 
 
 def make_result(
     name: str, command: str, runs: Sequence[tuple[PreparedRun, Evaluation, float | None]], commit: str | None
 ) -> SuiteResult:
-    """Make the result of runs, each with its evaluation and its seconds. Raises `UserError` where an episode was not
-    played, or failed."""
+    """Make the result of runs, each with its evaluation and its seconds. Raises `UserError` if an episode failed or was
+    not played."""
     return SuiteResult(
         suite=name,
         agent=runs[0][1].label,
@@ -213,9 +219,9 @@ def make_result(
 
 
 def _training_commands(agent: Mapping[str, Any]) -> str:
-    """The commands that trained the model of an agent's configuration; empty where they are not known."""
+    """The commands that trained the model of an agent's configuration; empty if unknown."""
     model = agent.get("model")
-    while isinstance(model, Mapping):  # a cache in front of a model
+    while isinstance(model, Mapping):  # a cache around a model
         model = model.get("model")
     return read_command(model) if isinstance(model, str) else ""
 
@@ -274,7 +280,7 @@ def format_rate(rows: Iterable[Row]) -> Estimate | None:
     return metrics.mean(metrics.group_by_task(shares), bounds=(0.0, 1.0)) if shares else None
 
 
-# --- kept -----------------------------------------------------------------------------------------------------------
+# --- read and write --------------------------------------------------------------------------------------------------
 
 
 def write_result(result: SuiteResult, to: Path) -> None:
@@ -286,7 +292,7 @@ def write_result(result: SuiteResult, to: Path) -> None:
 
 
 def read_result(path: Path) -> SuiteResult:
-    """Read a result. Raises `UserError` naming the file and its defect."""
+    """Read a result. Raises `UserError` naming the file and what is wrong with it."""
     try:
         data = orjson.loads(path.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -298,7 +304,7 @@ def read_result(path: Path) -> SuiteResult:
 
 
 def stale_reasons(result: SuiteResult) -> list[str]:
-    """The reasons for which a result is out of date with the installed version; empty if it is current."""
+    """The reasons why a result is out of date with the installed version; empty if it is current."""
     return [why for played in result.environments if (why := _stale_reason(played))]
 
 

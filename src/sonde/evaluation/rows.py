@@ -12,7 +12,7 @@ TRUNCATED: Mapping[str, str] = {
     "context": "the model's context was full",
     "filter": "the model's host refused the conversation",
 }
-"""Reasons for which an episode was truncated, in words. Running out of turns is an outcome of its own."""
+"""Reasons why an episode was truncated, in words. Running out of turns is an outcome of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +20,9 @@ class ReplyCounts:
     """Counts over one episode. `malformed`: replies to sub-calls that could not be parsed and were requested again;
     `fallbacks`: sub-calls that were given up; `cut`: replies truncated by the token limit; `thoughts`: replies with
     reasoning and no answer; `refused`: replies that decline to play, by the host's flag or by their wording
-    (`envs/_shared/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the one
-    before, although the conversation had grown; `unsent`: sampling fields that an endpoint rejected, with the seat in
-    front where it is not the agent's."""
+    (`envs/_shared/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the
+    one before although the conversation had grown; `unsent`: sampling fields that an endpoint rejected, prefixed with
+    the seat unless it is the agent's."""
 
     malformed: int = 0
     fallbacks: int = 0
@@ -35,8 +35,8 @@ class ReplyCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedReplies:
-    """Who wrote the last reply of each turn, where rules and a model share a seat (`users/hybrid.py`). `denied`:
-    replies of the model that the rules knew to be false, so the rules' reply was given instead."""
+    """Who wrote the last reply of each turn, if rules and a model share a seat (`users/hybrid.py`). `denied`: replies
+    of the model that the rules knew to be false and replaced."""
 
     rules: int = 0
     model: int = 0
@@ -44,7 +44,7 @@ class SharedReplies:
 
     @property
     def by_model(self) -> float | None:
-        """The share of replies that the model wrote; None where no seat is shared."""
+        """The share of replies that the model wrote; None if no seat is shared."""
         total = self.rules + self.model + self.denied
         return self.model / total if total else None
 
@@ -54,7 +54,7 @@ class Row:
     """One episode, reduced to numbers.
 
     `score` is the agent's return; `entropy` holds H(b_0), ..., H(b_T) in bits and `gains` one `Gain` per turn, both
-    None where the environment has no filter or gains were not asked for.
+    None if the environment has no filter or gains were not requested.
     """
 
     task: str
@@ -68,13 +68,17 @@ class Row:
     replies: ReplyCounts = field(default_factory=ReplyCounts)
     """Defects of the agent's replies."""
     shared: SharedReplies = field(default_factory=SharedReplies)
-    """Who replied to the agent, where rules and a model share a seat."""
+    """Who replied to the agent, if rules and a model share a seat."""
     truncated: str = ""
     error: str = ""
     entropy: tuple[float, ...] | None = None
     gains: tuple[Gain, ...] | None = None
     called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The turns, from 0, that the environment marked `invalid` or `repeated`."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """The tags of its task."""
+    regret: float | None = None
+    """Expected regret of the whole episode (`regret.total_regret`); None where the environment has no finite model."""
 
     @property
     def win(self) -> bool:

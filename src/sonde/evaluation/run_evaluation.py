@@ -1,4 +1,4 @@
-"""Evaluate a run and keep its evaluation in its folder (`evaluation.json`)."""
+"""Evaluate a run and store its evaluation in its folder (`evaluation.json`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def execute_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None
 
 
 def reopen_run(stored: Run, *, gains: bool = True) -> PreparedRun:
-    """The run in a folder, to the extent of its last evaluation, or else of its episodes."""
+    """The run in a folder, limited to what its last evaluation covers, or else all of its episodes."""
     saved = ("env", "seats", "split", "seed", "tasks_file")
     config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
     if (stored.folder / EVALUATION).is_file():
@@ -45,14 +45,14 @@ def reopen_run(stored: Run, *, gains: bool = True) -> PreparedRun:
 
 def rescore_run(run: PreparedRun, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:
     """Recompute and save the evaluation of a folder's episodes on the run's tasks. Information gain is computed once
-    and stored in the folder. Several processes that finish one run score it one after the other, so the last evaluation
-    includes what all of them have played. `seconds` of playing are added to those of the previous evaluation."""
+    and stored in the folder. Processes that finish one run at the same time score it one after the other, so the last
+    evaluation covers all of their episodes. `seconds` of playing are added to those of the previous evaluation."""
     with lock_scoring(folder):
         return _rescore_run(run, folder, seconds + (read_seconds_played(folder) or 0.0), on_done)
 
 
 def read_seconds_played(folder: Path) -> float | None:
-    """The seconds of playing in a folder's evaluation; None where there are none."""
+    """The seconds of playing in a folder's evaluation; None if it has none."""
     try:
         return load_evaluation(folder).seconds or None
     except (UserError, StoreError):
@@ -71,6 +71,7 @@ def _rescore_run(run: PreparedRun, folder: Path, seconds: float, on_done: OnDone
         seed=run.config.seed,
         k=run.config.k,
         tasks=run.ids,
+        tags={task.id: task.tags for task in run.tasks},
         others={
             seat: {"fingerprint": policy.fingerprint, **policy.config}
             for seat, policy in run.policies.items()
@@ -97,7 +98,7 @@ class _FinishedEpisodes:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove the run in a folder, with its evaluation. Raises `UserError` where the folder holds anything else."""
+    """Remove the run in a folder, with its evaluation. Raises `UserError` if the folder holds anything else."""
     discard_run(folder, also=(EVALUATION,))
 
 

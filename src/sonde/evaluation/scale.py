@@ -1,12 +1,13 @@
 """The scale of scores: measured returns of random legal play and of the reference solver, shipped with sonde.
 
 `reference_score = 100 (score - floor) / (reference - floor)` on the mean return of the test split: 0 is random legal
-play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a where the two intervals
+play (`Spec.floor`), 100 the reference solver (`Spec.reference`). It is not clipped, and n/a if the two intervals
 overlap, because then there is no scale.
 
-`python -m sonde.evaluation.scale [ENV ...]` measures all environments, or these, and writes
-`sonde/evaluation/scale.json`. An entry holds n, interval, seed, version, the fingerprints of everything that took
-part, and the returns on the first tasks one by one, so that a test can detect a stale entry without measuring it again.
+`python -m sonde.evaluation.scale [ENV ...]` measures all environments, or the given ones, and writes
+`sonde/evaluation/scale.json`. An entry holds n, interval, seed, version, the fingerprints of the environment and all
+policies, and the individual returns on the first tasks, so that a test can detect a stale entry without measuring it
+again.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ COMMAND = "python -m sonde.evaluation.scale"
 SAMPLES = {"floor": 16, "reference": 4}
 """Episodes per task and policy: the floor is noisier and cheaper."""
 LONG = 200
-"""Turns beyond which a quarter of the samples is enough."""
+"""The number of turns beyond which a quarter of the samples is enough."""
 PREFIX = 8
-"""Number of tasks whose returns are stored one by one."""
+"""Number of tasks whose returns are stored individually."""
 
 
 def scale_fingerprint(env: Env[Any]) -> str:
@@ -55,7 +56,7 @@ def load_entries() -> Mapping[str, Mapping[str, Json]]:
 
 
 def measured_bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estimate] | None:
-    """Floor and reference of the mean return; None where this configuration was not measured."""
+    """Floor and reference of the mean return; None if this configuration was not measured."""
     if split != "test" or not env.spec.reference:
         return None
     entry = load_entries().get(scale_fingerprint(env))
@@ -65,9 +66,9 @@ def measured_bounds(env: Env[Any], split: str = "test") -> tuple[Estimate, Estim
 
 
 def reference_score(env: Env[Any], split: str, score: Estimate, others: Mapping[str, str] = EMPTY) -> Estimate | None:
-    """`score` on the scale from floor to reference; None (n/a) where there is no scale.
+    """`score` on the scale from floor to reference; None (n/a) if there is no scale.
 
-    `others` holds the fingerprints of the policies in the other seats; the scale holds for the default ones only.
+    `others` holds the fingerprints of the policies in the other seats; the scale applies to the default ones only.
     """
     default = {seat: policy.fingerprint for seat, policy in default_policies(env).items()}
     found = measured_bounds(env, split) if {**default, **others} == default else None
@@ -124,7 +125,7 @@ def all_environments() -> Sequence[Env[Any]]:
 def measure_all(only: Sequence[str]) -> None:
     """Measure environments, one process per CPU, and write the shipped file.
 
-    `only` names the environments to measure, by default all; entries of the others are kept where they are still valid.
+    `only` names the environments to measure, by default all; entries of the others are kept if they are still valid.
     """
     all_envs = {scale_fingerprint(env): env for env in all_environments() if env.spec.reference}
     for name in only:
@@ -147,6 +148,6 @@ if __name__ == "__main__":
         prog=COMMAND, description="Measure floors and references, and write the shipped file."
     )
     parser.add_argument(
-        "only", nargs="*", metavar="ENV", help="only these; entries of the others are kept where they are still valid"
+        "only", nargs="*", metavar="ENV", help="only these; entries of the others are kept if they are still valid"
     )
     measure_all(parser.parse_args().only)

@@ -1,24 +1,24 @@
-"""The agent's seat of an episode, for hosts that send a text and get one back; the core of every outward adapter.
+"""The agent's seat of an episode, for hosts that exchange texts; the core of every outward adapter.
 
     session = Session("wordle", preset="lmrl")
     heard = session.reset(seed=7)
     heard = session.say("<Answer>toast</Answer>")         # .text .reward .terminated .truncated .facts .outcome
 
 Users, opponents and judges play the other seats: the environment's defaults, or `policies`. `say` and `reset` are
-synchronous, for seats that programs fill; `say_async` and `reset_async` are their asynchronous forms, for models.
+synchronous, for seats filled by programs; `say_async` and `reset_async` are their asynchronous forms, for models.
 
 **Which episode.** Hosts have seeds but no tasks. So `seed` is the world seed, and without an `index` the task is number
-`seed % n` of the split's n tasks: seeds 0 to n - 1 are every task once, and equal seeds are the same episode, here and
-in `Episode.begin`. A group is one seed (and index) with several sample numbers.
+`seed % n` of the split's n tasks: seeds 0 to n - 1 give every task once, and equal seeds give the same episode, here
+and in `Episode.begin`. A group is one seed (and index) with several sample numbers.
 
 **The end.** `truncated`: the limit on turns ended the episode; `terminated`: anything else did.
 
-**Reasoning.** Thoughts in a text that a host passes on are split off (`models/reasoning.py`): only the answer reaches
-the environment, so nothing that is merely considered counts. Hosts that know more about a reply pass an `Action`.
+**Reasoning.** Thoughts in a host's text are split off (`models/chat/reasoning.py`): only the answer reaches the
+environment, so an answer that is only considered does not count. Hosts that know more about a reply pass an `Action`.
 
 **What the host gets.** The text that the agent is told, and `turn.info`, which follows from it. The gain of a turn in
-bits, on request, is a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and not for
-the player. The hidden setup itself stays in the episode.
+bits, on request, can serve as a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and
+must not reach the player. The hidden setup itself stays in the episode.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from sonde.runs.rollout import close, fill_seats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatObservation:
-    """The answer to the agent's seat, at the beginning and after each of its turns, in plain values.
+    """What the agent's seat receives, at the beginning and after each of its turns, in plain values.
 
     `reward` and `facts` are those of the turn that has just ended. `gain` is H(b_{t-1}) - H(b_t) in bits, `truth_gain`
     log2 b_t(h*) / b_{t-1}(h*) (`core.belief`); None unless gains are on and the environment has a filter.
@@ -77,14 +77,14 @@ class SeatObservation:
 
 
 def resolve_env(env: Env[Any] | str, config: Mapping[str, Any] = EMPTY) -> Env[Any]:
-    """The given environment, or the one of this name with these constructor arguments."""
+    """The given environment, or the one with this name and these constructor arguments."""
     if isinstance(env, str):
         made = make(env, **config)
         if not isinstance(made, Env):
             raise invalid("env", env, Env.words)
         return made
     if config:
-        raise invalid("config", dict(config), f"nothing where the environment is made already ({env.name})")
+        raise invalid("config", dict(config), f"nothing, since the environment is already built ({env.name})")
     return env
 
 
@@ -103,7 +103,7 @@ def find_task(env: Env[Any], split: str, seed: int, index: int | None = None) ->
 def episode_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a data set that name n episodes, of world seeds from `seed` on: plain values, nothing hidden."""
+    """The rows of a dataset that name n episodes, for world seeds from `seed` on: plain values, nothing hidden."""
     made = resolve_env(env, config)
     arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
     for world in range(seed, seed + n):
@@ -111,7 +111,8 @@ def episode_rows(
 
 
 def _strip_reasoning(text: str | Action) -> str | Action:
-    """The part of a host's text that reaches the environment: all but the model's reasoning, which stays on record."""
+    """The part of a host's text that reaches the environment: all but the model's reasoning, which stays in the
+    record."""
     if isinstance(text, Action):
         return text
     completion, answer = split_completion(Completion(text=text))
@@ -119,7 +120,7 @@ def _strip_reasoning(text: str | Action) -> str | Action:
 
 
 class Session:
-    """See the module. One session plays one episode at a time; any number of them share an environment."""
+    """See the module. One session plays one episode at a time; any number of sessions may share an environment."""
 
     @check_call
     def __init__(
@@ -133,7 +134,7 @@ class Session:
     ) -> None:
         self.env = resolve_env(env, config)
         if AGENT in policies:
-            raise UserError(f"policies: {AGENT!r} is the seat that the host plays; give others' only")
+            raise UserError(f"policies: got one for {AGENT!r}, which the host plays, allowed: the other seats")
         self.policies = fill_seats(self.env, policies, but=AGENT)
         self.split, self.gains = split, gains
         self.env.tasks(split)
@@ -143,18 +144,18 @@ class Session:
     def episode(self) -> Episode:
         """The episode being played."""
         if self._episode is None:
-            raise UserError("session: nothing is being played; call reset() first")
+            raise UserError("session: no episode is running; call reset() first")
         return self._episode
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The conversation of the agent's seat, as chat templates and endpoints take it."""
+        """The conversation of the agent's seat, in the form that chat templates and endpoints expect."""
         return [message.to_json() for message in self.episode.messages[AGENT]]
 
     def trajectory(self, **tags: str) -> Trajectory:
         """The record of the finished episode, to be stored, evaluated or trained on."""
         if self.episode.outcome is None:
-            raise UserError("session: the episode goes on; a record is made of what is over")
+            raise UserError("session: the episode is still running; only a finished one has a record")
         return self.episode.to_trajectory(policies=self.policies, tags=tags)
 
     # --- playing -----------------------------------------------------------------------------------------------------

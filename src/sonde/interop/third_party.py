@@ -3,18 +3,18 @@
     env = sonde.make("textarena:GuessTheNumber-v0")       # SOURCE:NAME, as its library calls it
 
 A sonde environment is a pure function of its state, and a state is a value. A third-party environment (a "host" here)
-is an object that changes. So a state here is a `Place`: the host's seed, and all that was said since. The objects are
-kept in a pool and found by their place; one that is no longer there, or never was (a fork, a replayed record, another
-process), is made again by repeating everything that was said. This is correct as long as the host is a function of its
-seed and of what is said to it. Where it is not (the order of a Python set of words differs from process to process),
-`Episode.replay` detects the difference and reports it.
+is a mutable object. So the state here is a `Place`: the host's seed and all texts since. The objects are kept in a pool
+and found by their place; if an object is gone or never existed (a fork, a replayed record, another process), it is
+created again by repeating every text. This is correct if the host is a function of its seed and of the texts. If it is
+not (the order of a Python set of words differs from process to process), `Episode.replay` detects the difference and
+reports it.
 
-Hosts that draw from the global generators of Python and numpy get a stream per object: around every call
-(`HostObject.isolate_generators`) the generators are exchanged and put back, so that episodes disturb neither each other
+Hosts that draw from the global generators of Python and numpy get their own stream per object: around every call
+(`HostObject.isolate_generators`) the generators are swapped and restored, so that episodes disturb neither each other
 nor the rest of the process.
 
 Task i of `train` is the host's seed i, task i of `test` its seed 1,000,000 + i; the world seed changes nothing else.
-There is no filter, so gains are n/a. A call in which the host itself fails ends the episode with the kind `error`.
+There is no filter, so gains are n/a. If the host itself fails during a call, the episode ends with the kind `error`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from sonde.core.types import Json
 
 SIZES = {"train": 1000, "test": 200}
 FIRST_SEED = {"train": 0, "test": 1_000_000}
-"""The host's seed of the first task of a split."""
+"""The host's seed for the first task of a split."""
 MAX_CHARS = 16_000
-"""Longest text that is passed on, in either direction; of a longer one, the beginning and the end. Hosts echo what they
-are told, and their regular expressions take minutes over a megabyte."""
+"""Maximum length of a text in either direction; of a longer one, the beginning and the end are passed on. Hosts echo
+their input, and their regular expressions take minutes for a megabyte."""
 NO_TEXT = "(nothing is said)"
 MAX_WAITING = 1024
-"""Most host objects that are kept in the middle of an episode."""
+"""Maximum number of host objects kept in the middle of an episode."""
 
 
 class HostReply(NamedTuple):
-    """What a host answers: the text for each seat, whose turn is next, the rewards, and the outcome at the end."""
+    """A host's reply: the text for each seat, whose turn is next, the rewards, and the outcome at the end."""
 
     told: Mapping[str, str]
     to_act: str | None = AGENT
@@ -62,7 +62,7 @@ class HostReply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a host object is: its seed, and all that was said since, by whichever seat.
+    """The state of a host object: its seed, and all texts since, by any seat.
 
     >>> Place(seed=7, opening=(("agent", "Guess a number."),)).said
     ()
@@ -88,7 +88,7 @@ class HostObject:
 
     @contextmanager
     def isolate_generators(self) -> Iterator[None]:
-        """Within this context the global generators are the object's own."""
+        """A context in which the global generators are the object's own."""
         before = _exchange_generators(self._generators)
         try:
             yield
@@ -105,7 +105,7 @@ def _exchange_generators(states: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 class HostPool:
-    """The host objects: those in the middle of an episode, by their place, and those that are free."""
+    """The host objects: those in the middle of an episode, by their place, and free ones."""
 
     def __init__(self, end: Callable[[Any], None]) -> None:
         self.lock = RLock()
@@ -139,7 +139,7 @@ class HostPool:
 @dataclass(frozen=True, kw_only=True)
 class ThirdPartyEnv(Env[Place]):
     """Base class of the adapters. `options` go to the host's constructor; `max_turns` ends an episode that the host
-    does not end; `reward_range` bounds the host's reward of a turn. `for_game` makes a class of it per game."""
+    does not end; `reward_range` bounds the host's reward of a turn. `for_game` creates one subclass per game."""
 
     source: ClassVar[str]
     package: ClassVar[str]
@@ -158,18 +158,18 @@ class ThirdPartyEnv(Env[Place]):
             raise invalid(f"{self.name}: reward_range", self.reward_range, "two numbers, the first below the second")
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Copies and pickles are made anew: running host objects stay here."""
+        """Copies and pickles are constructed anew: running host objects stay here."""
         return build, (self.config,)
 
     @classmethod
     def for_game(cls, game: str) -> type[ThirdPartyEnv]:
-        """The class of a game, named as its library names it."""
+        """The class of a game, named as in its library."""
         cls.check_game(game)
         made: type[ThirdPartyEnv] = type(cls.__name__, (cls,), {"game": game, "__module__": cls.__module__})
         made.called = f"{cls.source}:{game}"
         return made
 
-    # --- what an adapter implements ----------------------------------------------------------------------------------
+    # --- for adapters to implement -----------------------------------------------------------------------------------
 
     @classmethod
     def list_games(cls) -> Iterable[str]:
@@ -188,14 +188,14 @@ class ThirdPartyEnv(Env[Place]):
 
     @abstractmethod
     def begin_host(self, host: Any, seed: int) -> HostReply:
-        """Begin an episode on it, whatever it did before."""
+        """Begin an episode on the object, regardless of its past."""
 
     @abstractmethod
     def tell_host(self, host: Any, seat: str, text: str) -> HostReply:
-        """Pass on what a seat says."""
+        """Pass on a seat's text."""
 
     def end_host(self, host: Any) -> None:
-        """Release what an object holds that is no longer wanted."""
+        """Release the resources of an object that is no longer needed."""
 
     @property
     def seats(self) -> Mapping[str, str | None]:
@@ -262,7 +262,7 @@ class ThirdPartyEnv(Env[Place]):
                 self._check_rewards(reply)
             except UserError:
                 raise
-            except Exception as e:  # the host's own, whatever it is
+            except Exception as e:  # any exception of the host
                 self._pool.drop_object(host_object)
                 return self._end_with_error(state, e)
             place, outcome = self._advance_place(state, text, reply)
@@ -277,7 +277,7 @@ class ThirdPartyEnv(Env[Place]):
         return Step(place, Frozen(told), Frozen(rewards), as_frozen(reply.info), outcome)
 
     def _advance_place(self, state: Place, text: str, reply: HostReply) -> tuple[Place, Outcome | None]:
-        """The place after this reply, and the outcome of the episode if that is its end."""
+        """The place after this reply, and the outcome if the episode ends there."""
         turns, outcome = state.turns + (state.to_act == AGENT), reply.outcome
         if outcome is None and turns >= self.max_turns and reply.to_act in (AGENT, None):
             outcome = Outcome("timeout", truncated="turns")
@@ -304,7 +304,7 @@ class ThirdPartyEnv(Env[Place]):
             raise UserError(f"{self.name}: the host cannot begin seed {seed}: {_describe_error(e)}") from e
 
     def _repeat_texts(self, place: Place) -> HostObject:
-        """An object at this place, brought there by saying everything once more."""
+        """An object at this place, brought there by repeating all texts."""
         host_object, reply = self._begin_object(place.seed)
         for text in place.said:
             assert reply.to_act is not None, "the host has ended where it went on before"

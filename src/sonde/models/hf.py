@@ -148,7 +148,7 @@ class HF(Model):
         generating."""
         session = self._session
         if session.held is None:
-            raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.around")
+            raise UserError(f"hf: renew: got {self.model!r}, loaded by name; allowed: a model made by HF.from_module")
         session.held = replace(session.held, weights=weights)
         self.release_cache()
         if session.loaded is not None:

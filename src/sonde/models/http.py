@@ -61,7 +61,7 @@ _NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "mode
 
 @dataclass(frozen=True, kw_only=True)
 class Http(Endpoint):
-    """An endpoint that is sent messages; `base_url` is the address up to but not including `/chat/completions`.
+    """An endpoint that takes messages; `base_url` is the address up to but not including `/chat/completions`.
 
     For arguments not named here see `Endpoint`. `max_tokens_field` is one of `LIMITS`; `omit` names fields (of
     `OMITTABLE`) that are never sent, `extra` adds others to the request. Other fields that the endpoint refuses are

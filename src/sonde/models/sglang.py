@@ -102,7 +102,7 @@ class Sglang(TokenEndpoint):
         meta = as_mapping(reply.get("meta_info"))
         echoed_ids, logprobs = _id_logprob_pairs(meta, "input_token_logprobs", "score")
         if echoed_ids != ids[len(ids) - len(echoed_ids) :]:
-            raise ValueError("input_token_logprobs are of other tokens than were sent")
+            raise ValueError("input_token_logprobs are not for the tokens that were sent")
         return EchoedPrompt([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _read_token_usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _id_logprob_pairs(meta: Mapping[str, Any], name: str, capability: str) -> tu
         raise missing_error(capability, f"{name}: the endpoint returns none", "SGLang's own /generate does")
     pairs = cast("list[Any]", rows)
     if not all(isinstance(row, list) and len(cast("list[Any]", row)) >= 2 for row in pairs):
-        raise ValueError(f"{name} are no rows of log-probability and id")
+        raise ValueError(f"{name} are not rows of log-probability and id")
     ids = read_ids([row[1] for row in pairs], name)
     return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
 

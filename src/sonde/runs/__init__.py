@@ -1,1 +1,1 @@
-"""Playing: rollouts, their limits, run configurations and folders, task files, workers."""
+"""Run episodes: rollouts, their limits, run configurations and folders, task files, workers."""

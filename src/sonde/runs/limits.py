@@ -27,8 +27,8 @@ class Breaker:
         self._in_a_row = self._in_a_row + 1 if ended_by_outage(trajectory) else 0
         if self._in_a_row >= OUTAGES:
             raise Halted(
-                f"{OUTAGES} episodes in a row failed, the last with {trajectory.error}; what has finished is kept, and "
-                "the same run can be continued"
+                f"{OUTAGES} episodes in a row failed, the last with {trajectory.error}; finished episodes are kept, "
+                "and the same run can be continued"
             )
 
 
@@ -44,8 +44,9 @@ class BudgetWarning(UserWarning):
 class Meter(Generic[J]):
     """Hands out jobs until they run out or the budget is spent.
 
-    With a budget, an episode begins only if those that run leave something of it, going by the mean of those that have
-    ended; until one has, few run. So few are cut off when it is used up, and what they have cost is not lost.
+    With a budget, an episode starts only if the running ones are expected to leave some of it, judging by the mean cost
+    of those that have ended; until one has ended, only `FIRST` run. So few episodes are cut off when the budget runs
+    out, and few tokens are wasted.
     """
 
     def __init__(self, jobs: Iterator[J], budget: int | None) -> None:
@@ -81,13 +82,13 @@ class Meter(Generic[J]):
         for c in action.completions:
             if (c.text or c.reasoning) and not (c.usage.prompt and c.usage.completion):
                 raise UserError(
-                    f"budget: {c.model or 'a model'!r} does not report the tokens that its replies took (`usage`), "
+                    f"budget: {c.model or 'a model'!r} does not report the tokens of its replies (`usage`), "
                     "allowed: endpoints that do, models on this machine, or no budget"
                 )
             self._used += c.usage.prompt + c.usage.completion
 
     def end_episode(self, tokens: int | None) -> None:
-        """Record that an episode ended, after this many tokens, or was cut off."""
+        """Record that an episode ended after this many tokens, or was cut off."""
         self._running -= 1
         if tokens is None:
             self._cut += 1
@@ -96,11 +97,11 @@ class Meter(Generic[J]):
             self._earlier += tokens
 
     def report_unplayed(self) -> None:
-        """Report the episodes that the budget prevented."""
+        """Warn about the episodes that the budget prevented."""
         if self._cut or self._refused:
             warnings.warn(
-                f"budget: {self._used:,} of {self._budget:,} tokens are used; not everything was played, and "
-                f"{self._cut} episodes were cut off (a cache keeps what they said)",
+                f"budget: {self._used:,} of {self._budget:,} tokens are used; not all planned episodes were played, "
+                f"and {self._cut} were cut off (a cache keeps their replies)",
                 BudgetWarning,
                 stacklevel=2,
             )

@@ -1,15 +1,15 @@
-"""Run parts of long work as actors on a Ray cluster (Ray 2.60): the `Workers` of `core.workers` on many machines.
+"""Run parts of long work as actors on a Ray cluster (Ray 2.60): the `Workers` of `_util.workers` on many machines.
 
     sonde rollout wordle runs/a --on ray                 # a Ray of its own, on this machine
     sonde rollout wordle runs/a --on ray:auto            # the cluster that this machine belongs to
     sonde rollout wordle runs/a --on ray:10.0.0.1:6379
 
-Every part is an actor of one CPU. Ray never begins one again by itself: `divided` does, with what the part still lacks.
-All machines have sonde installed, see the run folder and what the configuration names under the same path, and have the
-keys of endpoints in their own environment. What is sent between them is the configuration and who has won.
+Every part is an actor with one CPU. Ray itself never restarts it: `run_parts` does, with what is missing of the part.
+All machines must have sonde installed, see the run folder and the files in the configuration under the same paths, and
+have the endpoints' keys in their own environment. Only the configuration and short results travel between machines.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sonde._util.workers import LAST, PATIENCE, Work, WorkerMessage, perform_par
 from sonde.core.errors import Halted, UserError, WorldError, invalid
 
 try:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told of what is done here
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage statistics
     import ray
     from ray.exceptions import RayActorError, RayError, RayTaskError
 except ModuleNotFoundError as e:
@@ -40,11 +40,11 @@ LOOK = 2.0
 
 
 class OnRay:
-    """Actors on the cluster at an address, or on a local Ray that stops with this object; a Ray that the program has
-    initialised itself is used as it is."""
+    """Actors on the cluster at an address, or on a local Ray that stops with this object. If the program has already
+    initialised Ray, that one is used."""
 
     def __init__(self, address: str = "", n: int | None = None) -> None:
-        """For n parts at once; by default one per CPU of the cluster (`self.n`)."""
+        """Space for n parts at once; by default one per CPU of the cluster (`self.n`)."""
         self._own = not ray.is_initialized()
         if self._own:
             how: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
@@ -52,7 +52,7 @@ class OnRay:
             try:
                 _check_address(address)
                 ray.init(address or "local", **how)
-            except Exception as e:  # Ray raises some as no more than that
+            except Exception as e:  # Ray raises some errors as plain exceptions
                 why = " ".join(str(e).split())
                 if not address:
                     raise UserError(f"on: Ray cannot be started on this machine ({why})") from e
@@ -63,7 +63,7 @@ class OnRay:
         self._said: dict[Any, int] = {}
         cpus = int(ray.cluster_resources().get("CPU", 0))
         self.n = n or cpus
-        if not 0 < self.n <= cpus:  # an actor without a CPU would wait for ever, and say nothing
+        if not 0 < self.n <= cpus:  # an actor without a CPU would wait forever, silently
             self.close()
             raise invalid("processes", n, f"1 to {cpus}, the CPUs of this Ray")
 
@@ -80,7 +80,7 @@ class OnRay:
             kind, value = ray.get(next(said))
         except RayActorError as e:
             kind, value = "gone", str(e).partition("\n")[0]
-        except RayTaskError as e:  # sonde is not installed there, or is another one
+        except RayTaskError as e:  # sonde is missing there, or has another version
             kind, value = "raised", WorldError(f"worker {part}: {e.cause!r}")
         except (StopIteration, RayError) as e:
             kind, value = "gone", repr(e)
@@ -90,8 +90,8 @@ class OnRay:
         return WorkerMessage(part, kind, value)
 
     def _first_ready(self) -> Any:
-        """The first actor with a message. Raises `Halted` if none can ever run: an actor without a node waits for one,
-        and Ray does not say so."""
+        """The first actor with a message. Raises `Halted` if none can ever run: an actor without a node waits, and Ray
+        does not report it."""
         bare = 0.0
         while True:
             ready, _ = ray.wait(list(self._said), num_returns=1, timeout=LOOK)
@@ -100,7 +100,7 @@ class OnRay:
             bare = 0.0 if ray.cluster_resources().get("CPU", 0) >= 1 else bare + LOOK
             if bare >= PATIENCE:
                 raise Halted(
-                    f"on: Ray has had no CPU for {bare:g} seconds, its nodes are gone; what was finished is kept, and "
+                    f"on: Ray has had no CPU for {bare:g} seconds, its nodes are gone; finished episodes are kept, and "
                     "the same command continues"
                 )
 
@@ -112,7 +112,7 @@ class OnRay:
 
 
 def _check_address(address: str) -> None:
-    """Raises `OSError` if nothing listens, which Ray itself takes minutes to notice."""
+    """Raise `OSError` if nothing listens, which Ray itself takes minutes to notice."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), PATIENCE).close()

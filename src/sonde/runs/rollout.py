@@ -1,13 +1,13 @@
 """Play episodes: one, many at once, k samples per world, resumed after an interruption.
 
-    trajectories = collect(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
+    trajectories = collect_trajectories(env, {"agent": policy}, env.tasks("test")[:50], Plan(k=4))
 
-A failure of the outside world (`WorldError`) ends its episode and is kept on the trajectory. An agent whose context is
-full, or whose host refuses the conversation (`Unanswerable`), ends it too, by an outcome (`Episode.cut_short`) and
-without an error: no other attempt would fare better. Any other exception is a defect in code, or a mistake in the
-configuration, and stops the run at once. So does an endpoint that fails many episodes in a row (`guards.Breaker`):
-what has finished is handed out, and a later call plays the rest. Order of completion never changes what is recorded:
-every random number of an episode is derived from its own seeds.
+A failure of the outside world (`WorldError`) ends its episode and is stored in the trajectory. An agent whose context
+is full, or whose host refuses the conversation (`Unanswerable`), also ends it, with an outcome (`Episode.cut_short`)
+and without an error, because retrying would not help. Any other exception is a defect in code or a configuration error,
+and stops the run at once. So does an endpoint that fails many episodes in a row (`limits.Breaker`): finished episodes
+are delivered, and a later call plays the rest. Completion order never changes what is recorded, because every random
+number of an episode derives from its own seeds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STOPS = 2
 """The rank of an episode that stops the run (`_rank`)."""
 FEW = 16
 """Concurrent episodes of programs that share no work: their data fits into the processor's cache, which makes long
-episodes a third faster than hundreds at a time."""
+episodes a third faster than with hundreds at a time."""
 
 
 class Job(NamedTuple):
@@ -73,16 +73,17 @@ class Job(NamedTuple):
 class Plan(Checked):
     """Which episodes to play and how many at once. The k samples of a task share its world (`seed`).
 
-    With a `span`, which takes the place of `k`, the episodes are numbered sample by sample, first one of every task,
-    and those from its first number to below its second are played: any number, spread evenly over the tasks.
+    `span` replaces `k`: episodes are numbered sample by sample, starting with one for every task, and those from its
+    first number up to but excluding its second are played. This gives any number of episodes, spread evenly over the
+    tasks.
 
-    `budget` is a number of model tokens, prompt and completion together, as endpoints report them (models on this
-    machine count their own). It is counted after every act: once it is used up, no episode begins and none goes on, so
-    it is exceeded by at most one act of each running episode. Those that were cut off are not recorded
-    (`BudgetWarning`). A reply that comes without its usage is a `UserError`, since nothing could be counted.
+    `budget` is a number of model tokens, prompt and completion together, as endpoints report them (local models count
+    their own). It is checked after every act: once it is used up, no episode starts or continues, so it is exceeded by
+    at most one act per running episode. Episodes that were cut off are not recorded (`BudgetWarning`). A reply without
+    usage is a `UserError`, because it cannot be counted.
 
-    `share` lets several processes, or machines with one folder, play a plan between them: of n shares, the i-th (from
-    0) has every n-th episode, and is written as writer i of the run.
+    `share` splits a plan over several processes, or machines that share a folder: of n shares, the i-th (from 0) has
+    every n-th episode and is writer i of the run.
     """
 
     called = "plan"
@@ -108,8 +109,8 @@ class Plan(Checked):
             raise invalid("share", self.share, "two numbers, the first from 0 to below the second")
 
     def list_jobs(self, tasks: Sequence[Task], skip: Collection[Key] = frozenset()) -> Iterator[Job]:
-        """The episodes of this share, task by task, without those already played. A duplicate task is a `UserError`:
-        its episodes would be identical, played and paid for twice."""
+        """The episodes of this share, task by task, without those already played. A duplicate task is a `UserError`,
+        because its identical episodes would be played and paid for twice."""
         _check_distinct(tasks)
         if self.span is None:
             found = (Job(task, self.seed, sample) for task in tasks for sample in range(self.k))
@@ -129,7 +130,7 @@ def _check_distinct(tasks: Sequence[Task]) -> None:
 
 
 def fill_seats(env: Env[Any], policies: Seats, *, but: str = "") -> dict[str, AnyPolicy]:
-    """`policies` completed with the environment's defaults; every seat must be filled, except one that the caller
+    """`policies` completed with the environment's defaults. Every seat must be filled, except `but`, which the caller
     plays."""
     full = {**default_policies(env), **policies}
     missing = [seat for seat in env.spec.seats if seat not in full and seat != but]
@@ -166,8 +167,8 @@ async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajector
 
 
 def _end_by_failure(ep: Episode, failure: WorldError) -> tuple[Episode, str]:
-    """The episode that a failure ended, and the error to record: none if the agent itself could not continue. A context
-    that is full before the agent has spoken is too small, which is not the agent's doing."""
+    """The episode that a failure ended, and the error to record: none if the agent itself could not continue. If the
+    context is full before the agent has spoken, it is too small, which is not the agent's fault."""
     if isinstance(failure, Unanswerable) and failure.seat == ep.to_act == AGENT:
         if isinstance(failure, ContentRefused):
             return ep.cut_short("filter"), ""
@@ -223,12 +224,12 @@ async def _play_concurrently(
         while True:
             while len(running) < plan.concurrency and (job := meter.next_job()) is not None:
                 task = asyncio.create_task(_play_on(_begin_job(env, job), policies, meter))
-                task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would look at all that run, each time
+                task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would scan all running tasks each time
                 running.add(task)
             if not running:
                 return
             done = [await ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
-            if any(_rank(task) == STOPS for task in done):  # first all that has been played is handed out
+            if any(_rank(task) == STOPS for task in done):  # deliver everything that was played first
                 done = [task for task in running if task.done()]
             running.difference_update(done)
             for task in sorted(done, key=_rank):
@@ -257,7 +258,7 @@ def _rank(task: asyncio.Task[Trajectory | None]) -> int:
 async def _play_in_lockstep(
     env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
 ) -> AsyncGenerator[Trajectory, None]:
-    """For programs only: all running episodes act together, so that a policy may share work between them."""
+    """For programs only: all running episodes act together, so that a policy can share work between them."""
     running: list[Episode] = []
     at_once = plan.concurrency if _shares_work(policies) else min(plan.concurrency, FEW)
     while True:
@@ -311,7 +312,7 @@ def collect_trajectories(
     """All trajectories of a plan, in memory, task by task in its order, sorted by sample. Also works inside a running
     event loop.
 
-    `keep_open` leaves it to the caller to close the policies, so that a local model stays loaded for the next call.
+    `keep_open` leaves the policies open, for the caller to close, so that a local model stays loaded for the next call.
     """
     plan = plan or Plan()
     rows: list[Trajectory] = []
@@ -335,9 +336,10 @@ def record_plan(
     """Play a plan into a run folder and return it. `config` identifies the run; by default it is the environment and
     its version, the policies and the seed.
 
-    Episodes that the folder already holds are not played again, those that failed or were cut off are; so calling
-    this again after an interruption continues where it stopped, and with endpoints as they were asked until then
-    (`models.adapting`). A run of which nothing was recorded leaves no folder. `keep_open` as in `collect_trajectories`.
+    Finished episodes in the folder are not played again; failed and cut-off ones are. So calling this again after an
+    interruption continues where it stopped, and sends requests in the form that the endpoints accepted before
+    (`models.remote.adapting`). If nothing was recorded, the folder is removed. `keep_open` as in
+    `collect_trajectories`.
     """
     folder, full = Path(folder), fill_seats(env, policies)
     seats = {seat: policy.config for seat, policy in full.items()}
@@ -365,7 +367,7 @@ def record_plan(
     try:
         run_sync(write_share())
     except BaseException:
-        if plan.share[1] == 1:  # else others may be about to write to it
+        if plan.share[1] == 1:  # otherwise others may be about to write to it
             discard_unplayed(folder)
         raise
     return Run.load(folder)
@@ -387,7 +389,7 @@ async def _distribute(
     *,
     keep_open: bool = False,
 ) -> None:
-    """Pass every trajectory to all receivers as it comes. However it ends, nothing stays running or open."""
+    """Pass every trajectory to all receivers as it arrives. On any exit, everything is stopped and closed."""
     policies = fill_seats(env, policies)
     try:
         async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
@@ -403,7 +405,7 @@ async def _distribute(
 
 
 def _locate_refusal(refusal: Refusal, policies: Seats) -> Refusal:
-    """The refusal with the path of the refused model, so that its remedies can be typed."""
+    """The refusal with the path of the refused model, so that the suggested remedies can be typed as they are."""
     parts = (found for seat, policy in policies.items() for found in configured_parts(policy, f"seats.{seat}"))
     return refusal.at_path(next((path for path, part in parts if part is refusal.asker), ""))
 

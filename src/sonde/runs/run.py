@@ -5,8 +5,9 @@
     RUN/evaluation.json       the numbers, written when the run is complete (`evaluation.run_evaluation`)
 
 The same configuration continues the same folder; finished episodes are never played again. The weights of a local model
-are part of the configuration, so a model that was trained in between makes another run, even at the same path. The run
-also stores an imprint of a server's weights, and a server with other weights cannot continue it (`models.imprint`).
+are part of the configuration, so training a model in between gives a new run, even at the same path. The run also
+stores an imprint of a server's weights, and a server with other weights cannot continue it
+(`models.remote.served_weights`).
 """
 
 from __future__ import annotations
@@ -99,10 +100,9 @@ class PreparedRun:
 
     @property
     def resolved_config(self) -> dict[str, Json]:
-        """The saved configuration: everything that determines the episodes, with all defaults. Their number,
-        concurrency and budget are left out, so a run can be extended; how models are reached (`core.config.HOW`) is
-        saved, and may differ where a run is continued.
-        """
+        """The saved configuration: everything that determines the episodes, with all defaults. It omits their number,
+        concurrency and budget, so a run can be extended. How models are accessed (`core.config.HOW`) is saved, but may
+        differ when a run is resumed."""
         return {
             "env": self.env.config,
             "seats": {seat: policy.config for seat, policy in self.policies.items()},
@@ -124,7 +124,7 @@ class PreparedRun:
 
     @property
     def folder_name(self) -> str:
-        """A readable name that only equal configurations share; the addresses of endpoints do not count."""
+        """A readable name shared only by equal configurations; endpoint addresses do not count."""
         return (
             f"{_make_slug(self.env.spec.name)}-{self.env.spec.preset}--{_make_slug(self.label)}--{self.fingerprint[:8]}"
         )
@@ -133,7 +133,7 @@ class PreparedRun:
 @check_call
 def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
     """Build the environment and the policies and select the tasks; every error in the configuration is raised here. For
-    a `recorded` configuration, maybe somebody else's, no code is imported and no address is called
+    a `recorded` configuration, which may come from someone else, no code is imported and no address is contacted
     (`core.registry.build_recorded`)."""
     make_from = build_recorded if recorded else build
     env = config.make_env(make_from)
@@ -147,7 +147,8 @@ def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
 
 
 def count_missing(run: PreparedRun, folder: Path) -> int:
-    """The number of episodes of the run, over all shares, that the folder lacks: not played, or failed."""
+    """The number of episodes of the run, over all shares, that the folder lacks because they failed or were never
+    played."""
     begun = (folder / "config.json").is_file()
     held = (
         {e.episode_key for e in Run.load(folder).trajectories.index_entries() if not e.is_failed}
@@ -158,9 +159,9 @@ def count_missing(run: PreparedRun, folder: Path) -> int:
 
 
 def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Run:
-    """Play the missing episodes, in the number of processes of the configuration; each writes its own share. A killed
-    process is restarted and plays what its share still lacks. From other processes `on_done` gets the records without
-    their acts."""
+    """Play the missing episodes with the configured number of processes; each writes its own share. A killed process is
+    restarted and plays what its share still lacks. `on_done` receives the records, from other processes without their
+    acts."""
     found = _choose_workers(run.config)
     if found is None:
         _tie_to_weights(run, folder)
@@ -181,7 +182,7 @@ def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -
 
 
 def _tie_to_weights(run: PreparedRun, folder: Path) -> None:
-    """Where episodes are missing, check that servers hold the weights with which the folder was started."""
+    """If episodes are missing, check that servers hold the weights with which the folder was started."""
     models = list(served_models(dict(run.policies)))
     if not models:
         return
@@ -225,7 +226,7 @@ def read_config(path: Path) -> dict[str, Json]:
         found = READERS[path.suffix](path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise UserError(f"config: no file {path}") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as e:  # not UTF-8, not TOML and not JSON are ValueErrors
+    except (ValueError, RecursionError, yaml.YAMLError) as e:  # bad UTF-8, TOML and JSON are ValueErrors
         raise UserError(f"config: {path}: {' '.join(str(e).split())}") from e
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")

@@ -8,9 +8,9 @@
 Files are UTF-8, with or without a byte order mark. Topics are matched by name, ignoring case, a leading article and
 trailing punctuation ("The piano.").
 
-The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario whose user can only be a
-language model (`public["foreign"]`); it has no exact beliefs. A file that mixes such topics with known ones gives an
-`UnknownTopicWarning`, as they may be misspelt.
+The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario that only a language model
+can play as the user (`public["foreign"]`); it has no exact beliefs. A file that mixes such topics with known ones gives
+an `UnknownTopicWarning`, because the unknown ones may be misspelt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sonde.core import Env, Task, UserError, invalid
 from sonde.core.types import Json
 
 SPLITS = {"train": "train", "test": "eval"}
-"""Our split -> the key of a game configuration."""
+"""Maps our splits to the keys of a game configuration."""
 
 _AROUND = " .,;:!?\"'`“”‘’«»"
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
@@ -136,7 +136,7 @@ def _find_known_task(env: Env[Any], setup: Json) -> Task | None:
 
 
 def _possible_spellings(env: Env[Any], topic: str) -> Iterator[str]:
-    """The topic as written, then other spellings under which it may be known, likeliest first."""
+    """The topic as written, then other spellings under which it may be known, most likely first."""
     written = " ".join(topic.split())
     bare = written.strip(_AROUND)
     for name in (written, bare, _ARTICLE.sub("", bare)):
@@ -157,7 +157,7 @@ def _warn_of_unknown(tasks: Sequence[Task], setups: Sequence[Json], path: Path) 
     if 0 < len(unknown) < len(tasks):
         shown = json.dumps(unknown[0], ensure_ascii=False)
         warnings.warn(
-            f"tasks_file: {path}: {len(unknown)} of {len(tasks)} are nothing that the rules know, the first {shown}; "
+            f"tasks_file: {path}: the rules do not know {len(unknown)} of {len(tasks)} topics, the first {shown}; "
             "only a language model can answer for them (--user), and they have no exact beliefs",
             UnknownTopicWarning,
             stacklevel=3,

@@ -4,9 +4,9 @@
     check_env(sonde.make("their.module:TheirGame"))
 
 `check_env` needs no test framework; it raises one `ContractError` that names every violated rule. `RULES` are the
-single rules, each a function of a `EnvProbe` whose name and docstring state the guarantee; `digest_env` tells whether
-two processes play identically. `check_interop` is the contract of adapters (`interop.py`). Source: the environment
-contract of `docs/design.md`, section 8.
+individual rules, each a function of an `EnvProbe` whose name and docstring state the guarantee. `digest_env` shows
+whether two processes play identically. `check_interop` is the contract of adapters (`interop.py`). Source: the
+environment contract of `docs/design.md`, section 8.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def check_env(
 ) -> None:
     """Raise `ContractError` naming every rule that `env` violates, and how.
 
-    `episodes` is how many each rule plays at most; `policies` play the seats for which `env.spec` names no program.
-    `on_rule` is called with the name of each rule before it is checked, such as `print` for a long check.
+    `episodes` is the maximum number that each rule plays; `policies` play the seats for which `env.spec` names no
+    program. `on_rule` is called with the name of each rule before it is checked: `print` shows the progress of a long
+    check.
     """
     probe = EnvProbe(env=env, episodes=episodes, seed=seed, policies=policies)
     broken: dict[str, Exception] = {}

@@ -62,7 +62,7 @@ def equal_public_parts_have_equal_priors(p: EnvProbe) -> None:
         ep = p.begin_episode(i)
         prior, other = p.env.filter(ep.task.public), again.filter(ep.task.public)
         if prior is None:
-            require(other is None, "one environment has a filter, its copy has none")
+            require(other is None, "the environment has no filter, but its copy has one")
             continue
         _check_belief(p, ep, prior)
         if i < 5:
@@ -88,7 +88,7 @@ def posteriors_are_consistent(p: EnvProbe) -> None:
 def _check_belief(p: EnvProbe, ep: Episode, known: Filter) -> None:
     belief, truth = known.belief(), p.env.hypothesis(ep.state)
     total = math.fsum(belief.probs)
-    require(len(belief.probs) == len(belief.hypotheses), "a belief has more probabilities than hypotheses, or fewer")
+    require(len(belief.probs) == len(belief.hypotheses), "a belief has not one probability for each hypothesis")
     require(abs(total - 1.0) < _CLOSE, f"the posterior sums to {total} after {len(ep.turns)} turns")
     require(min(belief.probs) > 0.0, "a belief lists hypotheses of probability 0")
     text = p.env.in_words(truth)
@@ -131,7 +131,7 @@ def _check_question(p: EnvProbe, ep: Episode, known: Filter) -> None:
 
 def memoryless_gains_ignore_history(p: EnvProbe) -> None:
     """In an environment that declares `memoryless`, expected gains from the first states equal those from the states
-    that the history led to."""
+    reached by the history."""
     env = p.env
     if not (isinstance(env, TabularEnv) and env.memoryless):
         return

@@ -1,4 +1,4 @@
-"""Replies that nobody planned for: a seeded source of broken, misleading and oversized model output."""
+"""Hostile replies: a seeded source of broken, misleading and oversized model output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BROKEN = (
     "</Answer>x<Answer>", "<Answer><Answer></Answer></Answer>", "<Think>", "</Think>", "<Think><Answer>", "<Answer",
     "<Think></Answer><Answer></Think>", "<answer/>", "< Answer >x</ Answer >", "&lt;Answer&gt;x&lt;/Answer&gt;",
 )  # fmt: skip
-"""Texts whose tags do not pair, or are empty."""
+"""Texts with unpaired or empty tags."""
 
 CONTENT = (
     "{}", "{0}", "{code}", "{word}", "{hidden}", "{left}", "{0.__class__.__mro__}", "{", "}", "%s", "%(code)s",
@@ -46,7 +46,7 @@ _REPEATED = (
 
 
 def hostile_reply(view: View, rng: Rng) -> str:
-    """A reply of up to some ten thousand characters that the environment of `view` did not ask for."""
+    """A reply of up to some ten thousand characters that does not follow the rules of `view`'s environment."""
     kind = rng.randrange(8)
     if kind == 0:
         return rng.choice(BROKEN)
@@ -64,7 +64,7 @@ def hostile_reply(view: View, rng: Rng) -> str:
 
 
 def huge_reply(view: View, rng: Rng) -> str:
-    """A reply of a megabyte or a little more."""
+    """A reply of slightly more than a megabyte."""
     unit = rng.choice((*_REPEATED, legal_answer(view, rng)) if view.legal else _REPEATED)
     text = unit * (MEGABYTE // len(unit) + 1)
     return rng.choice((text, f"<Answer>{text}</Answer>", f"<Think>{text}</Think>"))

@@ -1,21 +1,22 @@
 """The contract of adapters: what sonde guarantees about an environment played through another library's protocol.
 
-    from sonde.testing import Played, check_interop
+    from sonde.testing import HostEpisode, check_interop
 
     async def adapter(env, *, seed, index, reply):            # one episode through the host
         ...
         text = await reply(what_the_player_was_told)          # and so on, until the host ends the episode
-        return Played(told=..., rewards=..., outcome=..., terminated=..., truncated=...)
+        return HostEpisode(told=..., rewards=..., outcome=..., terminated=..., truncated=...)
 
     check_interop(adapter, sonde.make("wordle"))
 
-An adapter is a function that plays one episode of the split `train` through a host. It does not matter who runs the
-loop: if the host does, `next_reply` stands behind its model. The result is compared with the same episode in `core`,
-which is played in parallel: every reply is drawn for the position there, so whatever the host passes on differently, at
-another time or not at all is found in the turn in which it happens. `INTEROP_RULES` are the single rules.
+An adapter is a function that plays one episode of the split `train` through a host. It may run the loop itself or let
+the host do so, with `next_reply` behind the host's model. The result is compared with the same episode in `core`, which
+is played in parallel: every reply is drawn for the position there, so a text that the host alters, delays or drops is
+detected in the turn in which it happens. `INTEROP_RULES` are the individual rules.
 
-Source: defects of other libraries' adapters (our collection): wrappers that dropped seeds, so that groups were none
-(OpenEnv #1078, #1127); rewards lost in transport (#616, #1017); time limits reported as failures; global random state.
+Source: defects of other libraries' adapters (our collection): wrappers that dropped seeds, so that groups did not share
+a world (OpenEnv #1078, #1127); rewards lost in transport (#616, #1017); time limits reported as failures; global random
+state.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class InteropCase:
         return tuple(rng.randrange(n) for _ in range(self.episodes))
 
     def limit_turns(self, turns: int) -> InteropCase:
-        """The same with episodes of at most so many turns."""
+        """The same case, with episodes of at most this many turns."""
         fewer = min(turns, self.env.spec.max_turns)
         return dataclasses.replace(self, env=dataclasses.replace(self.env, max_turns=fewer))  # type: ignore[type-var]
 
@@ -180,14 +181,14 @@ async def truncation_is_truncation(c: InteropCase) -> None:
 
 
 async def groups_share_worlds(c: InteropCase) -> None:
-    """Episodes of one seed have the same world, whatever is said in them and however many of them run: they are told
-    the same at first, and the same again after the same words."""
+    """Episodes with one seed have the same world, regardless of their texts and of how many run: they start with the
+    same text, and equal replies get equal answers."""
     for i in range(min(c.episodes, 3)):
         ways = ["a", "a", "b", "b"]
         group = await asyncio.gather(*(c.play_both(i, mixed_reply, "group", way) for way in ways))
         told = [tuple(played.told) for played, _ in group]
-        require(len({t[0] for t in told}) == 1, f"seed {i}: a group is told different things at first: {told}")
-        require(told[0] == told[1] and told[2] == told[3], f"seed {i}: the same words are answered in different ways")
+        require(len({t[0] for t in told}) == 1, f"seed {i}: episodes of a group begin with different texts: {told}")
+        require(told[0] == told[1] and told[2] == told[3], f"seed {i}: equal replies get different answers")
 
 
 async def many_at_once(c: InteropCase) -> None:
@@ -204,7 +205,7 @@ async def errors_are_readable(c: InteropCase) -> None:
             await c.adapter(c.env, **{"seed": 0, "index": 0, name: value}, reply=_reply_nothing)  # type: ignore[arg-type]
         except Exception as e:
             named = name in str(e).casefold() and str(value) in str(e)
-            require(named, f"{name}={value}: the error does not say so: {type(e).__name__}: {e}")
+            require(named, f"{name}={value}: the error does not name them: {type(e).__name__}: {e}")
         else:
             require(False, f"{name}={value} is accepted")
 
@@ -233,7 +234,8 @@ def check_interop(
 ) -> None:
     """Raise `ContractError` naming every rule that playing `env` through `adapter` breaks, and how.
 
-    `episodes` is how many each rule plays at most, `concurrent` how many run at the same time in the rule about that.
+    `episodes` is the maximum number that each rule plays, `concurrent` the number that run at the same time in the rule
+    about concurrency.
     """
     crossing = InteropCase(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
     broken: dict[str, Exception] = {}

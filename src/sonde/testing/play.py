@@ -31,13 +31,13 @@ from .hostile import EVERY, hostile_reply, huge_reply
 from .probe import EnvProbe, mixed_reply, require, sensible_reply, to_transcript
 
 _LONGEST = 20_000
-"""Most characters that one act may tell a seat, however long the reply was."""
+"""Maximum characters that one act may tell a seat, regardless of the length of the reply."""
 _SLOWEST = 2.0
-"""CPU seconds for a reply of a megabyte: a hundred times the need, a tenth of quadratic work."""
+"""CPU seconds for a reply of a megabyte: a hundred times what is needed, a tenth of what quadratic work takes."""
 
 
 def episodes_are_deterministic(p: EnvProbe) -> None:
-    """The same replies in another environment of the same configuration give the same episodes."""
+    """The same replies in another environment with the same configuration give the same episodes."""
     again = EnvProbe(env=build(p.env.config), episodes=p.episodes, seed=p.seed, policies=p.policies)
     for i in range(min(p.episodes, 50)):
         first, second = p.play_episode(i, mixed_reply, "same"), again.play_episode(i, mixed_reply, "same")
@@ -62,7 +62,7 @@ def interleaved_episodes_equal_sequential_ones(p: EnvProbe) -> None:
 
 
 def messages_alternate(p: EnvProbe) -> None:
-    """Every seat's messages start with the user (a system message may come before), alternate, and are never empty."""
+    """Every seat's messages start with the user (possibly after a system message), alternate, and are never empty."""
     for i in range(p.episodes):
         for ep in p.walk_episode(i, mixed_reply, "messages"):
             for seat, messages in ep.messages.items():
@@ -121,13 +121,13 @@ def _check_outcome(outcome: Outcome) -> None:
     require(outcome.kind in get_args(Kind) and outcome.kind != "error", f"an episode ended with {outcome}")
     require(0.0 <= outcome.score <= 1.0, f"a score outside [0, 1]: {outcome}")
     timely = (outcome.kind == "timeout") == (outcome.truncated == "turns")
-    require(timely, f"timeouts, and only they, are flagged as truncated by turns: {outcome}")
+    require(timely, f"timeouts, and only timeouts, must be flagged as truncated by turns: {outcome}")
     require(outcome.kind != "format" or outcome.score == 0.0, f"a format failure scores: {outcome}")
 
 
 def _names_a_win(p: EnvProbe, before: Episode, text: str) -> bool:
-    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order; people
-    (`spec.assumes`) understand a long word that lacks one letter, too."""
+    """Whether some legal answer wins here and its words, or those that say it, occur in the text in order. Human users
+    (`spec.assumes`) also understand a long word with one letter missing."""
     answers, said, say = p.env.actions(before.state), _strip_text(text), p.env.say
     occurs = _words_in_order if not p.env.spec.assumes else _in_order_but_for_a_letter
     named = (a for a in answers or () if occurs(a, said) or occurs(say(a), said))
@@ -150,7 +150,7 @@ def _words_in_order(answer: str, said: str) -> bool:
 
 
 _LONG = 6
-"""Letters of the shortest word that is understood with one letter missing."""
+"""Length of the shortest word that is understood with one letter missing."""
 
 
 def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
@@ -172,8 +172,8 @@ def _strip_text(text: str) -> str:
 
 
 def hedging_never_wins(p: EnvProbe) -> None:
-    """If one legal answer wins, a text that only considers it does not, and of a list of answers at most one counts:
-    the first or the last, as the environment defines."""
+    """If one legal answer wins, a text that only considers it does not win, and of a list of answers at most one
+    counts: the first or the last, as the environment defines."""
     policy = p.reference
     if policy is None:
         return
@@ -241,7 +241,7 @@ def episodes_replay(p: EnvProbe) -> None:
 
 
 def nothing_leaks(p: EnvProbe) -> None:
-    """Worlds with the same public part that react to the same words with the same texts look the same to the agent."""
+    """Worlds with the same public part that have answered equal replies with equal texts look the same to the agent."""
     for i in range(min(4, p.episodes)):
         eps, n = list({ep.state: ep for ep in p.sibling_worlds(i, p.episodes)}.values()), 0
         while eps:

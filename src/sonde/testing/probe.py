@@ -38,12 +38,12 @@ def require(condition: object, message: str) -> None:
 
 
 def mixed_reply(view: View, rng: Rng) -> str:
-    """Two legal answers for every hostile reply, if legal answers are listed."""
+    """Twice as many legal answers as hostile replies, if legal answers are listed."""
     return legal_answer(view, rng) if rng.random() < 2 / 3 and view.legal else hostile_reply(view, rng)
 
 
 def sensible_reply(view: View, rng: Rng) -> str:
-    """A legal answer if they are listed, else anything."""
+    """A legal answer if they are listed, otherwise any reply."""
     return legal_answer(view, rng) if view.legal else hostile_reply(view, rng)
 
 
@@ -61,7 +61,7 @@ class EnvProbe:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """As many tasks as episodes, drawn with replacement; the splits take turns."""
+        """As many tasks as episodes, drawn with replacement, alternating between the splits."""
         rng, splits = self.rng("tasks"), [self.env.tasks(s) for s in self.env.splits]
         chosen = (splits[i % len(splits)] for i in range(self.episodes))
         return tuple(tasks[rng.randrange(len(tasks))] for tasks in chosen)
@@ -87,7 +87,7 @@ class EnvProbe:
         return self.play_others(ep.step(text))
 
     def next_turn(self, ep: Episode, reply: Reply, *path: str | int) -> Episode:
-        """`ep` after the reply to its view, which depends on `path` and the turn alone."""
+        """`ep` after the reply to its view, which depends only on `path` and the turn."""
         return self.say_text(ep, reply(ep.view(), self.rng(*path, len(ep.turns))))
 
     def walk_episode(self, i: int, reply: Reply, *path: str | int) -> Iterator[Episode]:
@@ -112,7 +112,7 @@ class EnvProbe:
         return policy if isinstance(policy, ProgramPolicy) else None
 
     def sibling_worlds(self, i: int, n: int) -> list[Episode]:
-        """Up to n episodes whose tasks share the public part of the i-th task, each with a hidden setup of its own."""
+        """Up to n episodes whose tasks share the public part of the i-th task, each with its own hidden setup."""
         env, task = self.env, self.tasks[i]
         if isinstance(env, TabularEnv):
             setups = _draw_setups(env, task, n, self.rng("worlds", i))

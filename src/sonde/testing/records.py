@@ -1,4 +1,4 @@
-"""A scripted model that uses nothing but the records in its prompt: it reads them without mistakes and adds nothing.
+"""A scripted model that uses only the records in its prompt: it reads them without mistakes and adds nothing.
 
 It answers the sub-calls of `agents:icrl`, `agents:icpi` and `agents:reflexion`, which show a model what has happened
 and leave the rest to it. So an agent's result with this model depends on the agent alone: what it shows, what it keeps,
@@ -11,8 +11,8 @@ and how chance makes it explore. The steps come from the fenced JSON blocks `exp
     policy          the best action in a world that behaves like the records; ties are broken at random
     reflection      the records themselves
 
-Where no record exists, nothing changes and no reward is paid, so the model is never curious. Samples depend on the seed
-of the call, at any temperature.
+If no record exists, the model predicts no change and no reward, so it never explores by itself. Samples depend on the
+seed of the call, at any temperature.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ACTIONS = re.compile(r"^The available actions: (.*?)\.?$", re.MULTILINE)
 _SAME = 1e-9
 
 Step = Mapping[str, Any]
-"""A record: `observation`, `action`, and if the call gets them `next` and `reward`."""
+"""A record: `observation`, `action`, and if the call provides them `next` and `reward`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def answer_prompt(prompt: str, rng: Rng) -> str:
 
 
 def read_steps(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
-    """The situation, and all steps that a prompt shows, in order; steps without an action are left out."""
+    """The situation, and all steps that a prompt shows, in order; steps without an action are omitted."""
     situation: dict[str, Any] = {}
     steps: list[Step] = []
     for text in _BLOCK.findall(prompt):
@@ -95,7 +95,7 @@ def read_steps(prompt: str) -> tuple[Mapping[str, Any], list[Step]]:
 
 
 def _json_object(text: str) -> Mapping[str, Any]:
-    """The JSON object in a text; empty if it is none, for example a note that was cut."""
+    """The JSON object in a text; empty if there is none, for example in a truncated note."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _json_object(text: str) -> Mapping[str, Any]:
 
 
 class World:
-    """Predicts what actions lead to, assuming that the world behaves as in the records."""
+    """Predicts the results of actions, assuming that the world behaves as in the records."""
 
     def __init__(self, steps: Sequence[Step], actions: Sequence[str]) -> None:
         self._actions = actions
@@ -114,7 +114,7 @@ class World:
             self._seen.setdefault((s["observation"], s["action"]), []).append((s["reward"], s["next"]))
 
     def action_value(self, observation: Any, action: str, left: int) -> float:
-        """The expected return of an action, followed by the best ones, with so many steps left."""
+        """The expected return of an action followed by the best ones, with `left` steps left."""
         seen = self._seen.get((observation, action), [(0.0, observation)])
         return _mean_of([reward + self.best_value(after, left - 1) for reward, after in seen])
 

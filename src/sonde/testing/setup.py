@@ -43,7 +43,7 @@ def presets_are_listed(p: EnvProbe) -> None:
     cls = type(p.env)
     require(p.env.spec.preset in cls.presets, f"preset {p.env.spec.preset!r} is not in {cls.__name__}.presets")
     for preset in cls.presets:
-        require(cls(preset=preset).spec.preset == preset, f"preset {preset!r} makes another one")  # type: ignore[call-arg]
+        require(cls(preset=preset).spec.preset == preset, f"preset {preset!r} gives another preset")  # type: ignore[call-arg]
     _require_error(lambda: cls(preset="no such preset"), "an unknown preset")  # type: ignore[call-arg]
 
 
@@ -64,7 +64,7 @@ def config_builds_an_equal_environment(p: EnvProbe) -> None:
     env, again = p.env, build(json.loads(json.dumps(p.env.config)))
     require(again == env, f"build(env.config) is {again}, not {env}")
     require(hash(again) == hash(env), "build(env.config) has another hash")
-    require(again.config == env.config, f"config changes on the way: {env.config} became {again.config}")
+    require(again.config == env.config, f"config changes through JSON: {env.config} became {again.config}")
     require(again.fingerprint == env.fingerprint == content_hash(env.config), "the fingerprint is not stable")
 
 

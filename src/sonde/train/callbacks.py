@@ -11,14 +11,14 @@ from sonde.models.local.heads import Heads
 
 
 class LogLastStep(TrainerCallback):
-    """The history ends with the run, whatever `logging_steps` is."""
+    """Log the last step, regardless of `logging_steps`."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         control.should_log |= state.global_step >= state.max_steps
 
 
 class FollowTargets(TrainerCallback):
-    """Updates target heads after every so many steps."""
+    """Update target heads every `every` optimizer steps."""
 
     def __init__(self, heads: Heads) -> None:
         self._heads = heads

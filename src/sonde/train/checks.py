@@ -33,7 +33,7 @@ def check_items(items: Sequence[Item], objective: Objective, settings: TrainSett
 
 
 def check_packing(settings: TrainSettings, model: Any) -> None:
-    """Packed rows are kept apart only by kernels that are known to use row boundaries."""
+    """Check that the attention kernel is known to respect row boundaries, which keep packed rows apart."""
     kernel = str(model.config.get_text_config()._attn_implementation)
     if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
         raise UserError(f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention")
@@ -88,7 +88,7 @@ def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -
         if over:
             raise UserError(
                 f"train: {len(over)} of {len(items)} items have rows beyond {name} ({limit} tokens; the longest has "
-                f"{max(over)}); leave them out where rows are made: `samples(..., max_tokens={limit})`"
+                f"{max(over)}); leave them out where rows are made: `make_samples(..., max_tokens={limit})`"
             )
 
 

@@ -139,13 +139,13 @@ def gae(
 
 
 def whiten(values: Any, *, eps: float = 1e-8) -> Any:
-    """Values with mean 0 and variance 1: `(x - mean) / sqrt(variance + eps)`, the variance being that of the values
-    themselves (n, not n - 1), as in LMRL-Gym's code. An array of numpy or of torch, and the like comes back.
+    """Values with mean 0 and variance 1: `(x - mean) / sqrt(variance + eps)`, with the variance of the values
+    themselves (n, not n - 1), as in LMRL-Gym's code. Accepts numpy and torch arrays and returns the same kind.
 
     >>> whiten(np.array([1.0, 3.0]), eps=0.0).tolist()
     [-1.0, 1.0]
     """
-    array = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # whole numbers have no mean
+    array = 1.0 * (values if hasattr(values, "mean") else np.asarray(values, np.float64))  # integers have no mean
     if 0 in array.shape:
         return array
     centred = array - array.mean()
@@ -174,11 +174,11 @@ def group_advantages(
     baseline: Baseline = "mean",
     eps: float = EPS,
 ) -> dict[K, Values]:
-    """How far each score lies above the others of its group.
+    """The difference between each score and the others of its group.
 
     The `mean` baseline is over the whole group, `leave_one_out` over the others; `std` divides by the standard
-    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, one whose scores are all equal.
-    Departure: ΔBelief-RL's code takes baseline 0 and deviation 1 for a group of one, so that its raw score is used.
+    deviation (n - 1) plus `eps`. A group of one gives 0, and so does, exactly, a group with equal scores. Departure:
+    ΔBelief-RL's code uses baseline 0 and deviation 1 for a group of one, so that its raw score is used.
 
     >>> group_advantages({"g": [1.0, 0.0, 0.0]}, scale="none", baseline="leave_one_out")["g"].tolist()
     [1.0, -0.5, -0.5]
@@ -270,12 +270,12 @@ def turnwise_advantages(
     rules: Rules = "paper",
     eps: float = EPS,
 ) -> dict[K, list[Values]]:
-    """ΔBelief-RL, equation 4: how far each turn's own reward lies above the rewards of the group on the same turn.
+    """ΔBelief-RL, equation 4: the difference between each turn's own reward and the group's rewards on the same turn.
 
-    Only trajectories that reach a turn count there; where one is alone, or all are equal up to rounding, it gets 0.
-    `rules="code"`, as in the paper's code: the whole group counts on every turn, ended trajectories as 0, and the
-    reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation (n - 1) plus
-    `eps`.
+    Only trajectories that reach a turn count there; a trajectory that is alone on a turn, or equal to the others up to
+    rounding, gets 0. `rules="code"`, as in the paper's code: the whole group counts on every turn, ended trajectories
+    as 0, and the reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation
+    (n - 1) plus `eps`.
 
     >>> [a.tolist() for a in turnwise_advantages({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
     [[-1.0, 0.0], [1.0]]
@@ -305,7 +305,7 @@ def _credit_turns(rows: list[Values], scale: Scale, padded: bool, eps: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class TurnWise(Checked):
-    """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise_advantages`. A turn answers for its own reward and no
+    """Turn-wise GRPO (ΔBelief-RL, equation 4); see `turnwise_advantages`. A turn is credited with its own reward and no
     later one, so its reward must contain what it makes possible: the paper adds the whole outcome to every turn
     (equation 3)."""
 
@@ -325,9 +325,9 @@ class TurnWise(Checked):
 
 @dataclass(frozen=True)
 class ReturnToGo(Checked):
-    """The return from a turn on, above the others' returns from that turn on; a trajectory that has ended counts with
+    """The return from a turn on, minus the others' returns from that turn on; a trajectory that has ended counts with
     its last reward. The default choice for credit per turn: the baseline is made only of other trajectories, so the
-    expected estimate is the policy gradient itself, whatever stops them and when; see the module. A group of one gives
+    expected estimate is the policy gradient itself, whatever ends them and when; see the module. A group of one gives
     0.
 
     >>> [a.tolist() for a in ReturnToGo()({"g": [np.array([1.0, 5.0]), np.array([3.0])]})["g"]]
@@ -351,9 +351,9 @@ def _credit_returns_to_go(rewards: list[Values]) -> list[Values]:
 
 @dataclass(frozen=True)
 class Progress(Checked):
-    """Every turn gets its own reward and nothing else. Where rewards are differences of a potential (`truth_gain`, raw
-    `belief`), advantages sum to its last value less its first. Unbiased where the potential is the value of the policy
-    itself; with any other potential, turns answer for nothing that comes later."""
+    """Every turn gets its own reward and nothing else. If rewards are differences of a potential (`truth_gain`, raw
+    `belief`), advantages sum to its last value minus its first. Unbiased if the potential is the value of the policy
+    itself; with any other potential, turns get no credit for later effects."""
 
     called = "credit"
 
@@ -372,7 +372,7 @@ def broadcast_to_tokens(sample: Sample, values: float | Sequence[float] | Values
         raise invalid("credit: values", per_turn.shape, f"one number per turn of the sample: ({sample.turns},)")
     if not np.isfinite(per_turn).all():
         raise UserError(f"credit: the advantages of trajectory {sample.trajectory} are not finite: {per_turn.tolist()}")
-    padded = np.append(per_turn, 0.0)  # turn -1 marks tokens that are not the agent's
+    padded = np.append(per_turn, 0.0)  # turn -1 marks tokens of others
     return tuple(array("f", padded[np.asarray(row.turns, np.int64)].tolist()) for row in sample.rows)
 
 
@@ -387,7 +387,7 @@ def with_advantages(sample: Sample, values: float | Sequence[float] | Values) ->
 
 
 TERMS = 1024
-"""The number of rewards that a score is assumed to sum, where only the score is known."""
+"""The number of rewards that a score is assumed to sum, if only the score is known."""
 PARTS = 16
 """The number of weighted rewards that the reward of one turn is assumed to sum."""
 _UNIT = 2.0**-53
@@ -425,8 +425,8 @@ class GAE(Checked):
     per turn (1 within one).
 
     `whiten`: advantages of a rollout get mean 0 and variance 1. `kl`: weight of the penalty, its initial value with a
-    `kl_target`. `limit`: what follows where a limit on turns ended an episode, the value of its last state
-    ("bootstrap") or nothing ("end").
+    `kl_target`. `limit`: the value after an episode that a limit on turns ended: that of its last state ("bootstrap")
+    or nothing ("end").
     """
 
     called = "credit"
@@ -448,12 +448,12 @@ class GAE(Checked):
         if not 0 <= self.kl < np.inf:
             raise invalid("credit: kl", self.kl, "a finite number >= 0")
         if self.kl_target is not None and not (self.kl_target > 0 and self.kl > 0):
-            raise invalid("credit: kl_target", self.kl_target, "above 0, where kl is above 0 to begin with")
+            raise invalid("credit: kl_target", self.kl_target, "above 0, with an initial kl above 0")
         if self.kl_horizon < 1:
             raise invalid("credit: kl_horizon", self.kl_horizon, "1 or more")
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        """The rewards unchanged: a critic turns them into advantages once it has seen the episodes."""
+        """The rewards unchanged: a critic turns them into advantages later."""
         return {group: [np.asarray(row, np.float64) for row in rows] for group, rows in rewards.items()}
 
     def estimate_advantages(

@@ -1,12 +1,12 @@
 """Curriculum: groups of tasks as arms of a bandit whose reward is their learning potential.
 
-    groups = grouped(tasks, by="difficulty")
+    groups = group_tasks(tasks, by="difficulty")
     curriculum = Curriculum(groups={name: len(rows) for name, rows in groups.items()})
-    state = curriculum.start()
-    choices, state = curriculum.choose(state, seed, n=8)
+    state = curriculum.initial_state()
+    choices, state = curriculum.choose_tasks(state, seed, n=8)
     for choice in choices:
         ...                                             # play k samples of groups[choice.group][choice.task]
-        state = curriculum.update(state, choice.group, potential(trajectories, max_turns=20))
+        state = curriculum.record_potential(state, choice.group, learning_potential(trajectories, max_turns=20))
 
 Source: PAPRIKA, section 3.4, algorithm 1 and appendix H. The learning potential of a task is the coefficient of
 variation of the number of turns, where failures count with the environment's maximum; a group's potential is the mean
@@ -93,7 +93,7 @@ def group_tasks(tasks: Sequence[Task], by: str = "group") -> dict[str, list[int]
 
 
 class Arm(NamedTuple):
-    """Statistics of a group: tasks played, and the sum of their potentials."""
+    """Statistics of a group: the number of tasks played, and the sum of their potentials."""
 
     n: int = 0
     total: float = 0.0
@@ -117,8 +117,8 @@ class Bandit(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Checked):
-    """Every task with the same probability: the paper's baseline (section 4.3). A group comes as often as it has
-    tasks."""
+    """Every task with the same probability: the paper's baseline (section 4.3). A group is chosen in proportion to its
+    number of tasks."""
 
     called = "curriculum: uniform"
 
@@ -149,7 +149,7 @@ class UCB(Checked):
         return max(index, key=index.__getitem__)  # the first of equals
 
     def upper_bounds(self, arms: Mapping[str, Arm], pending: Mapping[str, int]) -> dict[str, float]:
-        """The upper confidence bound of every group; infinite where nothing was chosen yet."""
+        """The upper confidence bound of every group; infinite for a group that was never chosen."""
         means = [arm.mean for arm in arms.values() if arm.n]
         usual = sum(means) / len(means) if means else 0.0
         counts = {name: arm.n + pending.get(name, 0) for name, arm in arms.items()}
@@ -239,8 +239,8 @@ class CurriculumState:
 
 @dataclass(frozen=True, kw_only=True)
 class Curriculum(Checked):
-    """Chooses among `groups`, which maps names to numbers of tasks. `replacement` False plays every task of a group
-    once before any of them again."""
+    """Chooses among `groups`, which maps names to numbers of tasks. With `replacement` False, every task of a group is
+    played once before any is repeated."""
 
     called = "curriculum"
 
@@ -272,13 +272,13 @@ class Curriculum(Checked):
 
     def _choose_task(self, state: CurriculumState, seed: int) -> tuple[Choice, CurriculumState]:
         path = ("curriculum", state.chosen)
-        arms = {name: state.arms[name] for name in self.groups}  # in our order, whatever a file's was
+        arms = {name: state.arms[name] for name in self.groups}  # in our order, independent of a file's
         used: dict[str, tuple[int, ...]] = {name: state.used.get(name, ()) for name in self.groups}
         if all(len(used[name]) == size for name, size in self.groups.items()):
-            used = dict.fromkeys(self.groups, ())  # every task was played
+            used = dict.fromkeys(self.groups, ())  # all tasks were played
         left = {name: size - len(used[name]) for name, size in self.groups.items()}
         group = self.bandit.pick_group(arms, state.pending, left, derive(seed, *path, "group"))
-        played = used[group] if left[group] else ()  # a group that is wanted again begins its next pass
+        played = used[group] if left[group] else ()  # a finished group starts its next pass
         free = sorted(set(range(self.groups[group])) - set(played))
         index = free[int(_make_generator(derive(seed, *path, "task")).integers(len(free)))]
         if not self.replacement:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from .trainer import SondeTrainer, TrainResult
 
 POLICIES: tuple[Learns, ...] = ("successes", "share", "pairs", "samples")
-"""What objectives learn from that change the model's own play; `values` are for decoding (`models.heads`)."""
+"""What objectives learn from that change the model's own play; `values` are for decoding (`models.local.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
@@ -78,11 +78,14 @@ class TrainingData:
 
 def prepare_data(
     objective: str, played: Iterable[Trajectory], chat: Chat, learning: Learning | None = None,
-    max_tokens: int | None = None, records: Sequence[Records] = (),
+    max_tokens: int | None = None, recorded: bool = False, records: Sequence[Records] = (),
 ) -> TrainingData:  # fmt: skip
     """The items that `objective` learns from, those of recorded episodes before those of `records` (all of which are
-    learned from: rules of selection are about episodes). Raises `UserError` where nothing is left to learn from."""
+    learned from: rules of selection are about episodes); with `recorded`, one that learns from play gets what values
+    get. Raises `UserError` where nothing is left to learn from."""
     learns = find_objective(objective).learns
+    if learns == "play" and recorded:
+        learns = "values"
     if learns == "play":
         raise unknown("objective", objective, objectives_learning_from(*POLICIES, "values"))
     learning = learning or Learning()
@@ -217,7 +220,7 @@ def learn(
     with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
         chat = Chat(tokenizer, label=model, template=learning.template)
-        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens, records)
+        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens, training.recorded, records)
         compared = None
         if reference is not None and "reference" in made.needs:
             compared = ReferenceModel(
@@ -226,7 +229,16 @@ def learn(
             settings = replace(settings, reference="given")
         described = {"model": model, "weights": model_fingerprint(model), **_describe_training(training)}
         described |= {**data.to_json(), "reference": reference or model, "learning": learning.to_json()}
-        trainer = SondeTrainer(module, made, data.items, settings, tokenizer, callbacks, compared)
+        if training.recorded:
+            from .online.recorded import RecordedTrainer
+
+            described |= {"online": training.online.to_json()}
+            samples = cast("Sequence[Sample]", data.items)
+            trainer: SondeTrainer = RecordedTrainer(
+                module, made, samples, settings, training.online, tokenizer=tokenizer, callbacks=callbacks
+            )
+        else:
+            trainer = SondeTrainer(module, made, data.items, settings, tokenizer, callbacks, compared)
         return _run_training(folder, described, trainer, resume)
 
 

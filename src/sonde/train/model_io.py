@@ -57,12 +57,12 @@ def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "train", "lora") >> 1)
         try:
-            with warnings.catch_warnings():  # peft 0.21 asks transformers 5.23 by an old name
+            with warnings.catch_warnings():  # peft 0.21 uses an outdated name of transformers 5.23
                 warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
                 wrapped = peft.get_peft_model(model, config)
         except ValueError as error:
             raise UserError(f"lora: targets: got {settings.targets!r}: {error}") from error
-    for made in wrapped.peft_config.values():  # peft keeps a set, whose order would be saved as it comes
+    for made in wrapped.peft_config.values():  # peft keeps a set, whose order would be saved as it is
         if not isinstance(made.target_modules, str):
             made.target_modules = sorted(made.target_modules)
     return wrapped
@@ -134,7 +134,7 @@ def convert_model(model: Any, dtype: torch.dtype) -> Any:
     if all(p.dtype == dtype for p in tensors if p.is_floating_point()):
         return model
     known = {id(p): _convert_tensor(p, dtype) for p in tensors}
-    return copy.deepcopy(model, known)  # which takes these for copies of its tensors, so that none is made twice
+    return copy.deepcopy(model, known)  # deepcopy treats these as existing copies, so that no tensor is copied twice
 
 
 def _convert_tensor(p: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -24,11 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from sonde._util.argument_checks import Checked
 from sonde._util.folders import write_atomically
 from sonde._util.frozen import freeze
+from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import (
     AGENT,
@@ -69,6 +70,12 @@ from .stage_server import StageServer
 from .training import Training
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
+IN_COMMON_FILE = "shared.json"
+IN_COMMON = (
+    *("model", "n_tasks", "k", "temperature", "min_p", "tests", "test_k", "test_temperature", "test_min_p"),
+    *("agent", "hf", "seats", "server", "player", "seed"),
+)
+"""Settings in which pipelines agree that share their first episodes."""
 DONE = "done.json"
 """Marks the folder of a complete training."""
 
@@ -84,6 +91,7 @@ _OF_ALL = {
     "tokenizer": "model",
 }
 
+Tested = Literal["all", "held_out"]
 Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
 """From the title of a stage, its number of episodes and how many exist to a context with a callback per episode."""
 
@@ -92,7 +100,8 @@ Watch = Callable[[str, int, int], AbstractContextManager[OnDone | None]]
 class Paprika(Checked):
     """The configuration of a pipeline; the defaults are the paper's.
 
-    `envs` are learned from, on their `train` tasks; `held_out` are only evaluated; both are evaluated on `test`.
+    `envs` are learned from, on their `train` tasks; `held_out` are only evaluated; all are evaluated on `test`, or with
+    `tested` "held_out" those alone.
     `stages`: objectives of `train.learn`, in order, each trained with the preset that `presets` names; `changes` are of
     the trainer's settings. `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that
     `curriculum` ("ucb", "thompson", "uniform") picks among groups of the tag `by`, `at_once` of them before it sees how
@@ -118,6 +127,7 @@ class Paprika(Checked):
     model: str
     envs: tuple[Mapping[str, Json], ...]
     held_out: tuple[Mapping[str, Json], ...] = ()
+    tested: Tested = "all"
     stages: tuple[str, ...] = ("sft", "rpo")
     presets: Mapping[str, str] = PAPER
     changes: Mapping[str, Mapping[str, Json]] = EMPTY
@@ -194,6 +204,10 @@ class Paprika(Checked):
             )
 
     def _check_numbers(self) -> None:
+        if self.tested not in get_args(Tested):
+            raise invalid("paprika: tested", self.tested, ", ".join(get_args(Tested)))
+        if self.tested == "held_out" and not self.held_out:
+            raise invalid("paprika: tested", self.tested, "all, where no environment is held out")
         if self.curriculum is not None and self.curriculum not in BANDITS:
             raise unknown("paprika: curriculum", self.curriculum, BANDITS)
         if self.curriculum is not None and self.n_tasks is None:
@@ -273,11 +287,14 @@ class PipelineResult:
 
 
 def run_pipeline(
-    config: Paprika, folder: Path, *, watch: Watch | None = None, callbacks: Sequence[Any] = ()
-) -> PipelineResult:
+    config: Paprika, folder: Path, *, shared: Path | None = None, watch: Watch | None = None,
+    callbacks: Sequence[Any] = (),
+) -> PipelineResult:  # fmt: skip
     """Run the whole pipeline, or what is left of it. Raises `UserError` if the folder belongs to another
-    configuration."""
-    return _Pipeline(config, folder, watch or _watch_nothing, callbacks).run()
+    configuration. Pipelines of one model and one way to play that differ in their environments, stages or trainings
+    have the episodes of the first round and the evaluation of the base model in common: given a folder `shared`, they
+    make them once."""
+    return _Pipeline(config, folder, watch or _watch_nothing, callbacks, shared).run()
 
 
 class PlannedRun(NamedTuple):
@@ -299,18 +316,23 @@ def _watch_nothing(title: str, total: int, before: int) -> AbstractContextManage
 
 
 class _Pipeline:
-    def __init__(self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any]) -> None:
+    def __init__(
+        self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any], shared: Path | None = None
+    ) -> None:
         self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
+        self.shared = shared
         entries = [GameConfig.from_entry(env, split="train") for env in (*config.envs, *config.held_out)]
         self.configs = [replace(entry, env=add_judge_seat(entry.env, config.seats)) for entry in entries]
         everyone = [entry.make_env() for entry in self.configs]
-        self.envs, self.names = everyone[: len(config.envs)], name_games(everyone)
+        self.envs, self.names = everyone[: len(config.envs)], name_games(everyone, by_content=shared is not None)
         self.server = StageServer(config.server, config.model, config.hf, folder) if config.server else None
         self._check_configs(everyone)
 
     def _check_configs(self, envs: Sequence[Env[Any]]) -> None:
         """Build everything that will play before anything is played, so that no wrong option is found late."""
         c = self.config
+        if self.shared is not None and c.curriculum:
+            raise UserError("paprika: shared: allowed: without a curriculum, whose picks are a pipeline's own")
         for seat in c.seats:
             if not any(seat in env.spec.seats for env in envs):
                 raise UserError(f"paprika: seats: no environment has a seat {seat!r}")
@@ -325,7 +347,10 @@ class _Pipeline:
 
     def run(self) -> PipelineResult:
         c, model = self.config, self.config.model
-        _claim_folder(c, self.folder)
+        _claim_folder({**c.to_json(), **_hash_task_files(c)}, c.model, self.folder, CONFIG)
+        if self.shared is not None:
+            play = {name: c.to_json()[name] for name in IN_COMMON}
+            _claim_folder(play, c.model, self.shared, IN_COMMON_FILE)
         stages = [self._evaluate_stage("base", model)]
         for n in range(1, c.rounds + 1):
             here, begun = self.folder / f"round-{n}", model
@@ -345,7 +370,7 @@ class _Pipeline:
         play = [self._plan_play(game) for game in games]
         evaluations = [
             PlannedRun("evaluate", prepare_run(self._evaluation_config(i, "base", c.model)), n)
-            for i in range(len(self.configs))
+            for i in self._tested
             for n in (1 + c.rounds * len(c.stages),)
         ]
         return [*play, *evaluations]
@@ -408,10 +433,11 @@ class _Pipeline:
         """The episodes of a round, with the token ids to train on. Once a stage has learned from them none are played
         any more."""
         c, games = self.config, self._build_games()
+        play = (here if self.shared is None or n > 1 else self.shared) / "play"
         if (here / c.stages[0] / DONE).is_file():
-            runs = [Run.load(here / "play" / game.name) for game in games if (here / "play" / game.name).is_dir()]
+            runs = [Run.load(play / game.name) for game in games if (play / game.name).is_dir()]
         else:
-            runs = self._collect(model, games, here / "play", n)
+            runs = self._collect(model, games, play, n)
         played = load_trajectories(runs)
         if c.player:
             chat = Chat(
@@ -461,6 +487,11 @@ class _Pipeline:
             write_atomically(here / DONE, json.dumps(record, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 
+    @property
+    def _tested(self) -> range:
+        """The numbers of the environments that are evaluated."""
+        return range(0 if self.config.tested == "all" else len(self.config.envs), len(self.configs))
+
     def _evaluation_config(self, i: int, label: str, model: str) -> RunConfig:
         """The evaluation of the i-th environment."""
         c, entry = self.config, self.configs[i]
@@ -476,12 +507,13 @@ class _Pipeline:
         )
 
     def _evaluate_stage(self, name: str, model: str) -> StageResult:
-        c, folder = self.config, self.folder / "evaluation" / name
-        folders = [folder / short for short in self.names]
+        c = self.config
+        folder = (self.folder if self.shared is None or name != "base" else self.shared) / "evaluation" / name
+        folders = [folder / self.names[i] for i in self._tested]
         lacking = [here for here in folders if not (here / EVALUATION).is_file()]
         if lacking:
             self._publish(model, name)
-        for i, here in enumerate(folders):
+        for i, here in zip(self._tested, folders, strict=True):
             if here in lacking:
                 prepared = prepare_run(self._evaluation_config(i, name, model))
                 self._follow(prepared.policies[AGENT])
@@ -493,12 +525,15 @@ class _Pipeline:
         return StageResult(name=name, model=model, evaluations=tuple(load_evaluation(here) for here in folders))
 
 
-def _claim_folder(config: Paprika, folder: Path) -> None:
-    """Tie the folder to the configuration, to the tasks that files hold, and to the initial model."""
+def _hash_task_files(config: Paprika) -> dict[str, Json]:
+    """The content of the files that tasks are read from; empty if there are none."""
     files = {str(entry["tasks_file"]) for entry in (*config.envs, *config.held_out) if entry.get("tasks_file")}
-    read = {"tasks_files": {file: content_hash(Path(file).read_text("utf-8")) for file in sorted(files)}}
-    path, wanted = folder / CONFIG, {**config.to_json(), "weights": model_fingerprint(config.model)}
-    wanted |= read if files else {}
+    return {"tasks_files": {file: content_hash(read_text(Path(file))) for file in sorted(files)}} if files else {}
+
+
+def _claim_folder(config: Mapping[str, Json], model: str, folder: Path, file: str) -> None:
+    """Tie the folder to the configuration and to the initial model, in this file."""
+    path, wanted = folder / file, {**config, "weights": model_fingerprint(model)}
     if path.is_file():
         mismatch = first_difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
         if mismatch:

@@ -3,17 +3,17 @@
     online = OnlineSettings(rewarders=(ExactGain(),), rewards=RewardMix({"success": 1.0, "truth_gain": 0.1}))
 
 A `Rewarder` measures freshly played episodes before credit is assigned and returns named arrays, one number per turn,
-for the reward mix. Measurements are stored beside saved episodes, so that they can be credited again without a model
+for the reward mix. Measurements are stored with saved episodes, so that credit can be reassigned without a model
 (`online.episode_log`).
 
 `BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
 1), under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over
-rollouts (its EMA adapter, .95). `ExactGain`: what the same turn told in bits; ΔBelief estimates it where the model
-believes what it should. The winning turn carries no gain, as published; the outcome's reward accounts for it.
+rollouts (its EMA adapter, .95). `ExactGain`: the exact information of the same turn in bits; ΔBelief estimates it if
+the model's beliefs are correct. The winning turn has no gain, as published; the outcome's reward accounts for it.
 
 **Shaping** turns gains per turn into rewards:
 
-    shaped({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
+    shape_gains({"g": [np.array([2.3, -0.7, np.nan])]}, ("relu",))       # {"g": [array([2.3, 0. , 0. ])]}
 
 A turn without a gain is NaN (the winning turn, after which no belief is asked) and earns 0, whatever the shaping.
 Several shapings are applied in order, as the paper's code combines centring with squashing; the paper's *naive* applies
@@ -179,12 +179,12 @@ class Rewarder(Checked, ABC):
 
     @property
     def asked_weights(self) -> Weights | None:
-        """The weights under which the player is asked; None where no model is."""
+        """The weights under which the player is asked; None if no model is."""
         return None
 
     @abstractmethod
     def check_environment(self, env: Env[Any]) -> None:
-        """Raise `UserError` where this environment cannot be measured."""
+        """Raise `UserError` if this environment cannot be measured."""
 
     @abstractmethod
     def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
@@ -201,7 +201,7 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def compute_gains(self, trajectory: Trajectory, measured: Any) -> Mapping[str, Values]:
-        """By name, one gain per turn; NaN where a turn has none."""
+        """One gain per turn, by name; NaN if a turn has none."""
 
     def compute_rewards(
         self, groups: Mapping[str, Sequence[Trajectory]], measured: Measurements
@@ -238,8 +238,8 @@ def _drop_winning_gain(trajectory: Trajectory, gains: Values) -> Values:
 @dataclass(frozen=True, kw_only=True)
 class ExactGain(Rewarder):
     """Information in bits from the environment's own filter. `exact_gain`: entropy of the posterior before the turn
-    less after it; `truth_gain`: log2 of the posterior of the truth after it less before, which equals ΔBelief in a
-    model that believes exactly what can be known."""
+    minus after it; `truth_gain`: log2 of the posterior of the truth after it minus before, which equals ΔBelief in a
+    model whose beliefs are exact."""
 
     called = "exact_gain"
     names: ClassVar[tuple[str, ...]] = ("exact_gain", "truth_gain")
@@ -272,8 +272,8 @@ class BeliefGain(Rewarder):
     game as the player sees it; `of`: under which weights. `shaping` defaults to the paper's; none is its *naive*.
 
     `among`: `all` candidates, a number of them, or texts, as in `sonde.beliefs.elicitation`. b is then the truth's
-    share among them, b(truth) / sum b, so that nothing is paid for what makes all candidates likelier, such as having
-    seen the format of the question. None takes b as the model gives it (the paper).
+    share among them, b(truth) / sum b, so that effects on all candidates, such as having seen the format of the
+    question, earn nothing. None uses b as the model gives it (the paper).
     """
 
     called = "belief"
@@ -328,7 +328,7 @@ class BeliefGain(Rewarder):
         return Measurements(notes.beliefs, notes.setting)
 
     def compute_gains(self, trajectory: Trajectory, measured: Sequence[Elicited]) -> Mapping[str, Values]:
-        """Where the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
+        """If the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
         known, turns = np.array([self._log_belief(belief) for belief in measured], np.float64), len(trajectory.turns)
         if len(known) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"

@@ -4,12 +4,12 @@
     per_turn = RewardMix({"success": 1.0, "turns": -0.02})(named)
 
 Rewards that need a model or the environment (`belief`, `exact_gain`, ...) come from a `Rewarder` (`rewarders.py`) under
-their own names; a mix weighs them like any other.
+their own names; a mix weights them like any other.
 
 **ΔBelief-RL** (section 3.2, equation 3): r_t = end + 0.1 max(gain_t, 0) + penalties of the turn, where `end` is 2 for a
-win less 0.05 for every turn of the game (none for a game of one turn), *added in full to every turn*; that every turn
+win minus 0.05 for every turn of the game (none for a game of one turn), *added in full to every turn*; that every turn
 carries the length of the whole game appears only in the code. Invalid questions cost 5, repeated ones 1. The winning
-turn carries no gain. The paper's baseline `StarPO` sums the same rewards without gains, `end` once.
+turn has no gain. The paper's baseline `StarPO` sums the same rewards without gains, `end` once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RECORDED = (
 
 
 def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
-    """The arrays that rewards can be mixed from, by name, one number per turn.
+    """The reward arrays of a trajectory for mixing, by name, one number per turn.
 
     `env`: the environment's own reward (any before the first turn counts for the first). `turns`: 1 per turn;
     `extra_turns`: the same, but 0 in a game of one turn. `invalid`, `repeated`: 1 on turns that the environment marked
@@ -115,7 +115,7 @@ class RewardMix(Checked):
         return {**self.weights, **({"every": dict(self.every)} if self.every else {})}
 
     def total_reward(self, named: Mapping[str, Sequence[float] | Values]) -> float:
-        """The total reward of a game: those of its turns, and those in `every` once.
+        """The total reward of a game: the sum over its turns, with the rewards in `every` counted once.
 
         >>> RewardMix({"turns": -0.5}, every={"success": 2.0}).total_reward({"success": [0, 1], "turns": [1, 1]})
         1.0

@@ -206,26 +206,42 @@ def _pick_successes(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Traj
 class ShareRule(Checked):
     """Which share of a set to imitate, as in LMRL-Gym (section 5, appendix E): all episodes (behavioural cloning), the
     `top` share by return, or the successes; both: the top share of the successes. Lost games and those with unreadable
-    answers count like any other. `max_tokens` as in `SFTRule`."""
+    answers count like any other. `max_tokens` as in `SFTRule`. `last_rounds`: of the episodes that an online training
+    kept (`online.save_episodes`), only those of its last rounds of play, as in LMRL-Gym's table 10."""
 
     called = "rule"
 
     top: float = 1.0
     success: bool = False
     max_tokens: int | None = None
+    last_rounds: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.top <= 1:
             raise invalid("top", self.top, "above 0, at most 1")
         _check_least("max_tokens", self.max_tokens, 1)
+        _check_least("last_rounds", self.last_rounds, 1)
 
 
 def select_share(trajectories: Iterable[Trajectory], rule: ShareRule) -> Selection:
     """The episodes that the rule admits, in their order; ties in return are spread over as many tasks as possible."""
-    groups, counts = _group_usable(trajectories, rule.max_tokens)
+    given = list(trajectories)
+    if rule.last_rounds is not None:
+        given = select_last_rounds(given, rule.last_rounds)
+    groups, counts = _group_usable(given, rule.max_tokens)
     admitted = [[t for t in group if is_success(t) or not rule.success] for group in groups]
     kept = top_share([[episode_return(t) for t in group] for group in admitted], rule.top)
     return Selection(trajectories=tuple(admitted[i][j] for i, j in kept), counts=counts)
+
+
+def select_last_rounds(trajectories: Sequence[Trajectory], n: int) -> list[Trajectory]:
+    """The episodes of the last `n` rounds of play of an online training, which tags them with their step."""
+    untold = next((t for t in trajectories if not t.tags.get("step", "").isdigit()), None)
+    if untold is not None:
+        allowed = "None, or the episodes of an online training (online.save_episodes)"
+        raise invalid("rule: last_rounds", n, f"{allowed}: trajectory {untold.id} has no step")
+    rounds = sorted({int(t.tags["step"]) for t in trajectories})[-n:]
+    return [t for t in trajectories if int(t.tags["step"]) in rounds]
 
 
 def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int, int]]:

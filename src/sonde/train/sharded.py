@@ -130,7 +130,7 @@ def _saved_name(name: str) -> str:
 
 @contextmanager
 def full_optimizer_state(optimizer: Any) -> Iterator[None]:
-    """Meanwhile `state_dict()` is complete in the first process; all processes enter together."""
+    """Context in which `state_dict()` is complete in the first process; all processes enter together."""
     first, saved = dist.get_rank() == 0, optimizer.state_dict()
     state = {i: {name: _gather_value(x, first) for name, x in values.items()} for i, values in saved["state"].items()}
     handle = optimizer.register_state_dict_post_hook(lambda *_: {**saved, "state": state})
@@ -177,7 +177,7 @@ class ShardedTrainer(Trainer):
             raise UserError(
                 "train: shard: got true and FSDP or DeepSpeed by accelerate, allowed: one of them; use torchrun"
             )
-        # What transformers knows as a model sharded when it was loaded: nobody wraps it, and it reduces itself.
+        # transformers treats it as a model that was loaded sharded: nobody wraps it, and it reduces gradients itself.
         self.is_distributed_loading_by_transformers |= self.settings.shard
 
     def _move_model_to_device(self, model: Any, device: torch.device) -> None:

@@ -142,6 +142,11 @@ class SondeTrainer(ShardedTrainer):
             raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
 
     @property
+    def _needs_reference(self) -> bool:
+        """Whether items need reference log-probabilities."""
+        return "reference" in self.objective.needs
+
+    @property
     def _is_sharded(self) -> bool:
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
@@ -170,7 +175,7 @@ class SondeTrainer(ShardedTrainer):
         self.accelerator.wait_for_everyone()  # nobody writes before all have looked
         if checkpoint is not None and self.heads is not None:
             self.heads.load(Path(checkpoint))
-        if "reference" in self.objective.needs and self.items is not None:
+        if self._needs_reference and self.items is not None:
             self.items = self._attach_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)
@@ -289,7 +294,7 @@ class SondeTrainer(ShardedTrainer):
         total = torch.zeros((), device=self.args.device)
         for i, tensors in enumerate(inputs):
             last = i == len(inputs) - 1
-            self.accelerator.sync_gradients = last  # what DeepSpeed goes by
+            self.accelerator.sync_gradients = last  # DeepSpeed reads this
             with nullcontext() if last else self.accelerator.no_sync(model):
                 total += super().training_step(model, tensors, num_items_in_batch)
         if not torch.isfinite(total):
@@ -410,12 +415,12 @@ def make_arguments(s: TrainSettings, model: Any) -> TrainingArguments:
         activation_checkpointing=s.gradient_checkpointing,
         activation_checkpointing_kwargs={"use_reentrant": False} if s.gradient_checkpointing else None,
         logging_steps=s.logging_steps,
-        logging_nan_inf_filter=False,  # a loss that is no number ends the run
+        logging_nan_inf_filter=False,  # a non-finite loss ends the run
         save_strategy="no" if s.save_steps is None else "steps",
         save_steps=s.save_steps or 1,
         save_total_limit=s.keep,
         report_to=list(s.report_to) or "none",
-        disable_tqdm=True,  # its bar prints every entry as a dictionary; `watch.Watch` tells who wants to know
+        disable_tqdm=True,  # its bar prints every entry as a dictionary; see `callbacks.ProgressCallback`
         remove_unused_columns=False,
         ddp_find_unused_parameters=False,
         use_cache=bool(getattr(model.config, "use_cache", True)),  # Trainer writes this into the model's configuration

@@ -58,7 +58,9 @@ class Learning(Checked):
 @dataclass(frozen=True, kw_only=True)
 class Training(Checked):
     """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
-    recorded episodes, `online` for those that learn while the model plays. `preset` names the preset it began as.
+    recorded episodes, `online` for those that learn while the model plays. With `recorded`, one of the latter (ppo)
+    learns from recorded episodes too: `learning` chooses them, `online` assigns credit. `preset` names the preset it
+    began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
@@ -71,6 +73,7 @@ class Training(Checked):
     options: Mapping[str, Json] = EMPTY
     learning: Learning = field(default_factory=Learning)
     online: OnlineSettings = field(default_factory=OnlineSettings)
+    recorded: bool = False
     preset: str = ""
     source: str = ""
 
@@ -84,7 +87,7 @@ class Training(Checked):
     @property
     def is_online(self) -> bool:
         """Whether the model learns while it plays, rather than from recorded episodes."""
-        return find_objective(self.objective).learns == "play" or self.online.keep < 1
+        return not self.recorded and (find_objective(self.objective).learns == "play" or self.online.keep < 1)
 
     @property
     def n_episodes(self) -> int:
@@ -93,7 +96,9 @@ class Training(Checked):
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
-        how = {"online": self.online.to_json()} if self.is_online else {"learning": self.learning.to_json()}
+        how: dict[str, Json] = {} if self.is_online else {"learning": self.learning.to_json()}
+        if self.is_online or self.recorded:
+            how |= {"online": self.online.to_json()}
         return {
             "preset": self.preset,
             "objective": self.objective,

@@ -73,10 +73,10 @@ class Row:
 class Sample:
     """One trajectory as training needs it: its rows and its rewards.
 
-    `group` names the trajectories that share a world (baselines are taken within it); `tags` are the task's. `kind` is
-    the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the return.
-    `cut`: a limit on turns ended the episode. `shown`: a demonstration, whose likelihood is learned beside whatever
-    else a step learns.
+    `group` names the trajectories that share a world (baselines are computed within it); `tags` are the task's. `kind`
+    is the outcome's (win, loss, format, timeout, error); `rewards` holds the agent's reward per turn, `score` the
+    return. `cut`: a limit on turns ended the episode. `shown`: a demonstration, whose likelihood is learned in addition
+    to whatever else a step learns.
     """
 
     rows: tuple[Row, ...]
@@ -149,8 +149,9 @@ class Batch:
 
 class Loss(NamedTuple):
     """`total` is the differentiable sum over the batch's units (tokens, samples or pairs): the trainer divides by the
-    number of units in the whole optimizer step, so that neither accumulation nor more processes change the loss.
-    `metrics` maps a name to (sum, count), plain detached numbers or tensors, to be added up and divided likewise."""
+    number of units in the whole optimizer step, so that neither accumulation nor the number of processes changes the
+    loss. `metrics` maps a name to (sum, count), plain detached numbers or tensors, which are added up and divided
+    likewise."""
 
     total: Tensor
     metrics: Mapping[str, tuple[Tensor | float, Tensor | float]]

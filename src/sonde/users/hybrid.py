@@ -1,13 +1,13 @@
-"""Rules answer what they understand, a language model the rest: the user to evaluate real models with.
+"""Rules answer what they understand, a language model the rest: the user for evaluating real models.
 
-Ours. The rules are the environment's own user. Where it has an answer, that is said and no model is asked. Where it has
-none, the model is told its role and the question, as `users:llm` is in its first turn, and replies under the same
-restrictions (`envs/_shared/dialogue.py`). It sees no other turn, so its reply is a function of what is hidden and what
-is asked, and is kept: in every episode the same question about the same secret has the same answer, at the cost of one
-call. A reply that the rules know to be untrue (`View.denies`) is not said, and what the rules say stands.
+Our own design. The rules are the environment's own user. If they have an answer, it is used and no model is called.
+Otherwise the model receives its role and the question, as `users:llm` does in its first turn, and replies under the
+same restrictions (`envs/_shared/dialogue.py`). It sees no other turn, so its reply depends only on the hidden setup and
+the question, and is cached: the same question about the same secret gets the same answer in every episode, at the cost
+of one call. If the rules know a reply to be untrue (`View.denies`), the rules' answer replaces it.
 
-`Action.memory`, which is on the record: `by` (rules, model, or denied, a reply of the model's that was untrue), `rules`
-(what the rules say: posteriors reckon with it, as if nobody else had spoken) and where the turn began.
+`Action.memory`, which is recorded, holds `by` (`rules`, `model`, or `denied` for an untrue reply of the model), `rules`
+(the rules' answer; posteriors use it as if it had been the reply) and the position where the turn began.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _rule_user_of(view: View) -> UserModel:
 
 
 def _turn_start(view: View) -> int:
-    """The index of the seat's message with the pending question: an unusable reply may have come since."""
+    """The index of the seat's message with the pending question; unusable replies may have followed it."""
     noted = view.memory
     if isinstance(noted, Mapping) and noted.get("turn") == view.turn:
         return int(noted["begun"])
@@ -111,6 +111,6 @@ def _turn_start(view: View) -> int:
 
 
 def _pending_messages(view: View, begun: int) -> Sequence[Message]:
-    """What the model is told: its role, the question, and the results of its earlier replies to it."""
+    """The messages for the model: its role, the question, and the results of its earlier replies to it."""
     question = view.messages[begun].content.removeprefix(f"{view.intro}\n\n")
     return Message("user", f"{view.intro}\n\n{question}"), *view.messages[begun + 1 :]

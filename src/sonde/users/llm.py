@@ -1,8 +1,8 @@
 """A language model in any seat but the agent's: answerer, customer, narrator, judge. Its messages define the role.
 
-Source: PAPRIKA, appendix E: temperature 0 and at most 1,024 tokens for simulated users and judges. What a reply may
-look like, how often it is asked for again, and what never reaches the agent is the environment's business
-(`envs/_shared/dialogue.py`). One model object may sit in several seats.
+Source: PAPRIKA, appendix E: temperature 0 and at most 1,024 tokens for simulated users and judges. The environment
+decides what a reply may look like, how often it is requested again, and what never reaches the agent
+(`envs/_shared/dialogue.py`). One model object may fill several seats.
 """
 
 from __future__ import annotations

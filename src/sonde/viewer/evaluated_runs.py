@@ -45,7 +45,7 @@ class EvaluatedRun:
 
     @property
     def role(self) -> str:
-        """`floor` or `reference` where this agent is an end of the environment's scale; else empty."""
+        """`floor` or `reference` if this agent is an end of the environment's scale; otherwise empty."""
         return _find_role(self.env, self.evaluation)
 
     @property
@@ -72,14 +72,14 @@ class Section:
 
 
 def read_runs(folders: Sequence[Path]) -> list[EvaluatedRun]:
-    """Read run folders, each once. Raises `UserError` for a folder that is no run or has no fitting evaluation."""
+    """Read run folders, each once. Raises `UserError` for a folder that is not a run or has no matching evaluation."""
     opened = [(load_evaluation(folder), Shelf(folder, str(i))) for i, folder in enumerate(dict.fromkeys(folders))]
     styles = assign_styles([(evaluation, shelf.env) for evaluation, shelf in opened])
     return [read_run(shelf, found, style) for (found, shelf), style in zip(opened, styles, strict=True)]
 
 
 def read_run(shelf: Shelf, evaluation: Evaluation, style: AgentStyle) -> EvaluatedRun:
-    """Read a run in one pass over its episodes. Raises `UserError` where evaluated episodes are missing."""
+    """Read a run in one pass over its episodes. Raises `UserError` if evaluated episodes are missing."""
     missing = {row.trajectory for row in evaluation.rows}
     results: dict[str, Sequence[str]] = {}
     has_filter = False
@@ -108,7 +108,7 @@ def group_by_environment(runs: Sequence[EvaluatedRun]) -> list[Section]:
 
 
 def assign_styles(runs: Sequence[tuple[Evaluation, Env[Any]]]) -> list[AgentStyle]:
-    """A style for every run. Runs of one name share it; floor and reference are grey and black wherever they play."""
+    """A style for every run. Runs with one name share it; floor and reference are always grey and black."""
     names = _name_agents(runs)
     found: dict[str, AgentStyle] = {}
     for (evaluation, env), name in zip(runs, names, strict=True):
@@ -129,7 +129,7 @@ def _find_role(env: Env[Any], evaluation: Evaluation) -> str:
 
 
 def _name_agents(runs: Sequence[tuple[Evaluation, Env[Any]]]) -> list[str]:
-    """The labels; where agents of one label meet in an environment, with the settings in which they differ."""
+    """The labels; agents that share a label in an environment are told apart by the settings in which they differ."""
     settings = [_flatten_settings(*run) for run in runs]
     keys: dict[str, set[str]] = {}
     for (a, _), mine in zip(runs, settings, strict=True):

@@ -1,8 +1,8 @@
 """Information losses: the expected gain of the best question at each turn, minus that of the agent's question.
 
 At each belief the best question has an expected gain of `best` bits and the action played one of `expected`
-(`core.belief`). The difference is lost and has one of four causes. Sums over turns are means per episode, so an agent
-whose episodes end early is offered fewer bits; what it never asked remains as entropy at the end.
+(`core.belief`). The difference is lost, for one of four causes. Sums over turns are means per episode, so an agent
+whose episodes end early could gain fewer bits in total; what it never asked about remains as entropy at the end.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def find_cause(gain: Gain, result: str) -> str:
 
 
 def lost_bits(gain: Gain) -> float:
-    """Expected gain of the best question minus that of the action played; 0 where neither was computed."""
+    """Expected gain of the best question minus that of the action played; 0 if they were not computed."""
     return max(0.0, (gain.best or 0.0) - (gain.expected or 0.0))
 
 
@@ -71,7 +71,7 @@ class Losses:
 
 
 def compute_losses(rows: Sequence[Row], results: Mapping[str, Sequence[str]], max_turns: int) -> Losses | None:
-    """The losses over all episodes; None (n/a) where no episode has gains.
+    """The losses over all episodes; None (n/a) if no episode has gains.
 
     `results` gives `info["result"]` of every turn by trajectory id.
     """

@@ -76,8 +76,9 @@ def write_report(
 ) -> Path:
     """Write the report on these run folders and training folders to `to`, and return it.
 
-    `transcripts` episodes of each run are shown. Raises `UserError` for a folder that is no run, or whose evaluation is
-    missing or does not fit its episodes, for one in `training` without a history, and without the extra `report`.
+    `transcripts` is the number of episodes shown per run. Raises `UserError` for a folder that is not a run, or whose
+    evaluation is missing or does not match its episodes, for one in `training` without a history, and without the extra
+    `report`.
     """
     require_extra("a report", "matplotlib")
     if not folders and not training:
@@ -153,11 +154,11 @@ def _describe_versions(runs: Sequence[EvaluatedRun]) -> str:
     return f"sonde {versions}" + (f" (commit {', '.join(commits)})" if commits else "")
 
 
-# --- which episodes ---------------------------------------------------------------------------------------------------
+# --- choose episodes -------------------------------------------------------------------------------------------------
 
 
 class Choice(NamedTuple):
-    """A way to choose an episode: of those that qualify, the one with the least key."""
+    """A rule for choosing an episode: among those that qualify, the one with the least key."""
 
     reason: str
     qualifies: Callable[[Row], bool]
@@ -174,7 +175,7 @@ CHOICES = (
     Choice("external failure", lambda r: bool(r.error), lambda r: 0.0),
     Choice("one more", lambda r: True, lambda r: 0.0),
 )
-"""The same rule for every agent, so that nobody selects flattering episodes."""
+"""The same rules for every agent, so that nobody selects flattering episodes."""
 
 
 def choose_episodes(rows: Sequence[Row], n: int) -> list[tuple[str, Row]]:

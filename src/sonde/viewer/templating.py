@@ -1,7 +1,7 @@
 """Templates, assets and safe text of all pages.
 
-Templates escape all text of models, environments and configurations. What escaping leaves alone is done here: long text
-is cut, and invisible characters are shown by their code (`core.plain`).
+Templates escape all text of models, environments and configurations. The rest is done here: long text is cut, and
+invisible characters are shown by their code (`_util.escaping`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from importlib.resources import files
 from typing import Any
 
 from sonde._util.escaping import Piece, make_visible, split_invisible
+from sonde.evaluation.failure_kinds import LABELLED, MEASURES
 from sonde.evaluation.rows import TRUNCATED
 
 from .information_losses import CAUSES, MEANINGS
 
 LIMIT = 2000
-"""Characters of a message that are shown; of a longer one the beginning and the end."""
+"""Maximum characters of a message that are shown; of a longer one, the beginning and the end."""
 _TAIL = 500
 STYLE = "style.css"
 OUTCOMES = {
@@ -57,7 +58,7 @@ def template_environment() -> Any:
     )
     env.filters.update({"pieces": split_pieces, "plain": make_visible})
     causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
-    env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes)
+    env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes, failure_kinds=MEASURES, labelled=LABELLED)
     return env
 
 

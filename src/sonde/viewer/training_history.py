@@ -1,7 +1,7 @@
 """Read the folder of a training: what it logged, its settings, its data, and a summary of them in words.
 
-`history.jsonl` is needed; the page names `settings.json` and `data.json` where they are missing. The names of the files
-are those of `train/trainer.py` and `train/learn.py`, which need torch.
+`history.jsonl` is required; the page reports missing `settings.json` and `data.json`. The names of the files are those
+of `train/trainer.py` and `train/learn.py`, which need torch.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .templating import to_compact_json, to_indented_json
 
 HISTORY, SETTINGS, DATA = "history.jsonl", "settings.json", "data.json"
 MODELS = ("model", "adapter")
-"""Folders that a trained model may be saved in."""
+"""Folders in which a trained model may be saved."""
 _COUNTERS = ("step", "epoch", "episodes")
-"""Keys of an entry that say how far training was."""
+"""Keys of an entry that say how far the training was."""
 
 
 class Series(NamedTuple):
@@ -40,7 +40,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
-    """A training. `style` is that of the runs of the trained model, where the page shows any."""
+    """A training. `style` is that of the runs of the trained model, if the page shows any."""
 
     folder: Path
     name: str
@@ -64,7 +64,7 @@ class TrainingHistory:
 
     @property
     def model_folders(self) -> set[Path]:
-        """Where the trained model may be."""
+        """The possible locations of the trained model."""
         return find_model_folders(self.folder)
 
     @property
@@ -75,7 +75,7 @@ class TrainingHistory:
 
 
 def find_model_folders(folder: Path) -> set[Path]:
-    """Where the folder of a training may keep its model."""
+    """The folders of a training that may hold its model."""
     return {(folder / name).resolve() for name in MODELS}
 
 
@@ -100,7 +100,7 @@ def model_path(agent: Json) -> Path | None:
 
 
 def _shorten_names(folders: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as make them different."""
+    """The shortest ends of the paths that tell them apart."""
     resolved = [folder.resolve() for folder in folders]
     longest = max((len(path.parts) for path in resolved), default=1)
     for n in range(1, longest + 1):
@@ -133,7 +133,7 @@ def _read_history(folder: Path, name: str, style: AgentStyle | None) -> Training
 def _read_entries(folder: Path) -> list[dict[str, Any]]:
     path = folder / HISTORY
     if not path.is_file():
-        raise UserError(f"{folder}: no {HISTORY}, allowed: the folder of a training that logged a step")
+        raise UserError(f"{folder}: no {HISTORY}, allowed: the folder of a training that has logged a step")
     entries = [
         _parse_entry(line, f"{path}, line {i}") for i, line in enumerate(path.read_bytes().splitlines(), 1) if line
     ]
@@ -146,7 +146,7 @@ def _parse_entry(line: bytes, where: str) -> dict[str, Any]:
     try:
         entry = orjson.loads(line)
     except orjson.JSONDecodeError as e:
-        raise UserError(f"{where}: no JSON ({e})") from e
+        raise UserError(f"{where}: not JSON ({e})") from e
     if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
         raise UserError(
             f"{where}: got {to_compact_json(entry, 60)}, allowed: an object with a whole number as its step"
@@ -158,7 +158,7 @@ def _read_object(path: Path) -> Mapping[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as e:
-        raise UserError(f"{path}: no JSON ({e})") from e
+        raise UserError(f"{path}: not JSON ({e})") from e
     if not isinstance(found, dict):
         raise UserError(f"{path}: got {to_compact_json(found, 60)}, allowed: an object")
     return found
@@ -174,7 +174,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _list_gaps(entries: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
-    """Logged values that are no number: the curve leaves them out, so the page says so."""
+    """Logged values that are not numbers: the curve leaves them out, so the page lists them."""
     found = {name: sum(name in entry and not _is_number(entry[name]) for entry in entries) for name in keys}
     return [f"{make_visible(name)}: no number in {n} of {len(entries)} entries" for name, n in found.items() if n]
 
@@ -198,7 +198,7 @@ def describe_training(history: TrainingHistory, others: Sequence[TrainingHistory
 
 
 def describe_settings(settings: TrainSettings) -> list[str]:
-    """Learning rate, schedule, length and batch; of the other settings those that are not the default.
+    """Learning rate, schedule, length and batch, and all other settings that differ from the default.
 
     >>> describe_settings(TrainSettings(lr=2e-4, max_steps=70, seed=3))
     ['lr 0.0002', 'schedule cosine', 'warmup 0.04', 'max_steps 70', 'batch_size 32', 'seed 3']
@@ -226,14 +226,14 @@ def _describe_objective(history: TrainingHistory) -> str:
 
 
 def _describe_preset(data: Mapping[str, Any]) -> str:
-    """Its name and what was overridden in it."""
+    """The preset's name and its overrides."""
     changed = data.get("overridden")
     name = str(data.get("preset", ""))
     return f"{name}, but {', '.join(map(str, changed))}" if isinstance(changed, list) and changed else name
 
 
 def _describe_start(history: TrainingHistory, others: Sequence[TrainingHistory]) -> str:
-    """The starting model: by the name of the training that made it, where the page shows that."""
+    """The starting model: by the name of the training that made it, if the page shows that training."""
     if not history.start:
         return ""
     at = Path(history.start).resolve()

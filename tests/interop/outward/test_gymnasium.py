@@ -130,7 +130,7 @@ def test_render_is_the_conversation() -> None:
 
 def test_errors() -> None:
     host = make("wordle")
-    with pytest.raises(UserError, match=r"session: nothing is being played; call reset\(\)"):
+    with pytest.raises(UserError, match=r"session: no episode is running; call reset\(\)"):
         host.step("x")
     with pytest.raises(UserError, match=r"options: unknown name 'task'; known: index, sample"):
         host.reset(options={"task": 3})

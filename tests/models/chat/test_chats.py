@@ -15,6 +15,7 @@ from sonde import Completion, Message, UserError
 from sonde.core import Probe
 from sonde.models.chat.chat import Chat, Prompt
 from sonde.train.data import chain_rows, encode_completion
+from tests.cases import each
 
 pytest.importorskip("transformers")
 
@@ -264,7 +265,7 @@ def test_a_long_forgery_takes_no_longer_than_a_long_text() -> None:
 # --- other ways of tokenizers and templates --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ends_the_text_too", "marks_of_turns", "next_role"])
+@each("name", ["ends_the_text_too", "marks_of_turns", "next_role"])
 def test_special_tokens_that_take_the_white_space_behind_them(name: str) -> None:
     kind, tok, chat = made(name, rstrip=True)
     history = opening(kind)

@@ -109,5 +109,5 @@ def test_what_is_here_needs_no_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(hub, "urlopen", None)
     assert locate_model("sonde-tiny-maze") == ModelSource(str(SHIPPED["sonde-tiny-maze"].folder), True)
     assert locate_model(str(tmp_path)) == ModelSource(str(tmp_path), True)
-    with pytest.raises(UserError, match=r"model: 'runs/mine/model' is no folder and no name on a hub"):
+    with pytest.raises(UserError, match=r"model: 'runs/mine/model' is neither a folder nor a name on a hub"):
         locate_model("runs/mine/model")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
@@ -115,8 +117,7 @@ class Templated:
         self.special_tokens_map = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
-@pytest.mark.parametrize(
-    "template",
+@each("template",
     [
         templates.QWEN3, templates.MISTRAL, None, {"default": templates.QWEN3, "tools": templates.MISTRAL},
         "{{ raise_exception('only in Latin') }}", "{% if %}", "{{ nothing.of.this }}",

@@ -14,6 +14,7 @@ import pytest
 from sonde import Completion, Message, Probe, Sampling, UserError
 from sonde.models.chat.chat import Chat as TextChat
 from sonde.models.hf import HF
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -172,7 +173,7 @@ def wordy(scheme: str, *, legacy: bool = False) -> Any:
     return fast
 
 
-@pytest.mark.parametrize("kind", ["bytes", "first", "always", "never", "legacy"])
+@each("kind", ["bytes", "first", "always", "never", "legacy"])
 def test_ids_are_those_of_the_whole_text(kind: str) -> None:
     """What stands between special tokens is encoded by itself and is no different for it."""
     tok = tokenizer() if kind == "bytes" else wordy(kind, legacy=kind == "legacy")

@@ -181,20 +181,20 @@ def test_all_that_wait_share_one_tree(tiny_folder: Path) -> None:
         run(each.close())
 
 
-class Short(transformers.LlamaForCausalLM):
-    """Has memory for so many tokens at once."""
-
-    longest = 100
-    failed = 0
-
-    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
-        if input_ids.numel() > self.longest:
-            Short.failed += 1
-            raise torch.OutOfMemoryError("no memory left")
-        return super().forward(input_ids, **kwargs)
-
-
 def test_where_memory_does_not_suffice_passes_are_shorter() -> None:
+
+    class Short(transformers.LlamaForCausalLM):
+        """Has memory for so many tokens at once."""
+
+        longest = 100
+        failed = 0
+
+        def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+            if input_ids.numel() > self.longest:
+                Short.failed += 1
+                raise torch.OutOfMemoryError("no memory left")
+            return super().forward(input_ids, **kwargs)
+
     plain = model()
     short = Short(plain.config).eval()
     short.load_state_dict(plain.state_dict())

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 pytest.importorskip("torch")
-pytest.importorskip("peft")
+pytest.importorskip("transformers")
 
 from sonde.models.files.shipped import SHIPPED
 

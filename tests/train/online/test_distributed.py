@@ -23,11 +23,9 @@ from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ppo import PPO
 from sonde.train.objectives.sft import SFT
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
-from sonde.train.sharded import gather_tensor
 
 
 def neighbour(name: str) -> Any:
@@ -44,6 +42,9 @@ def play(
     folder: Path, objective: Any, online: OnlineSettings, resume: bool | Path = False, **changes: Any
 ) -> dict[str, Any]:
     """Three steps of eight episodes."""
+    from sonde.train.online.trainer import OnlineTrainer
+    from sonde.train.sharded import gather_tensor
+
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     settings = TrainSettings(

@@ -1,1 +1,1 @@
-"""What several environments need: reading answers, dialogues, finite decision problems, word games, English."""
+"""Code shared by environments: reading answers, dialogues, finite decision problems, word games, English."""

@@ -1,19 +1,19 @@
 """Extract the answer from an agent's reply, in time linear in its length.
 
-The syntax of PAPRIKA (B.4): free thinking in `<Think>...</Think>`, then one `<Answer>...</Answer>`. Tags are read
-whatever their case, and an answer is read as a person would read it:
+The syntax of PAPRIKA (B.4): free thinking in `<Think>...</Think>`, then one `<Answer>...</Answer>`. Tags are
+case-insensitive, and an answer is read as a person would read it:
 
-    thinking      is cut away first, so an answer that is only considered is never taken: neither in a thought that
-                  begins before the reply (a template opened it), nor in one that the reply's end cuts. Only an answer
-                  that ends the reply counts though the thought before it was never closed.
-    tags          the last opening before a closing one counts, so a tag that is only named in prose spoils nothing
-    not closed    the answer counts where it is whole (a stop word or the token limit took the closing tag): the game
+    thinking      is removed first, so an answer that is only considered never counts: neither in a thought that begins
+                  before the reply (a template opened it), nor in one that the end of the reply cuts. Only an answer
+                  that ends the reply counts even if the thought before it was never closed.
+    tags          the last opening tag before a closing one counts, so a tag that prose only mentions does no harm
+    not closed    the answer counts if it is complete (a stop word or the token limit took the closing tag): the game
                   reads it as legal, nothing else follows it, and no longer answer begins with it
     several       the last counts, as people mean it ("first ..., but then ..."). PAPRIKA's published code takes the
-                  first: `which_answer="first"` of the environments brings that back
-    its frame     markdown, quotes, LaTeX, labels and punctuation around it come off (`frames.py`)
+                  first, as does the environments' option `which_answer="first"`
+    frame         markdown, quotes, LaTeX, labels and punctuation around it are removed (`frames.py`)
 
-What an environment reads in no form is invalid there: refusals, questions, two answers in one pair of tags.
+Anything that the environment cannot read even then is invalid: refusals, questions, two answers in one pair of tags.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .frames import parse_frames, plain_message
 T = TypeVar("T")
 Which = Literal["last", "first"]
 
-# Letter by letter: a pattern that ignores case cannot look for its first letter alone, which is much faster.
+# Letter by letter, because a case-insensitive pattern cannot search for its first letter alone, which is much faster.
 _THINK = pattern("<(/?)[Tt][Hh][Ii][Nn][Kk]>")
 _ANSWER = pattern("<(/?)[Aa][Nn][Ss][Ww][Ee][Rr]>")
 _CLOSING = "</answer>"
@@ -39,14 +39,14 @@ _SENTENCE = tuple(f"{end}{after}" for end in ".?!" for after in ("", '"', "'", "
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerTags:
-    """Base class of environments whose answers stand in tags. `which_answer` says which of several in one reply counts:
-    `last`, or `first` as in the published code of PAPRIKA."""
+    """Base class of environments whose answers stand in tags. `which_answer` says which of several answers in one reply
+    counts: `last`, or `first` as in the published code of PAPRIKA."""
 
     which_answer: Which = "last"
 
     @property
     def paprika_departures(self) -> tuple[str, ...]:
-        """For `Spec.departures` of PAPRIKA's environments: differences from its code in how answers are read."""
+        """Differences from PAPRIKA's code in how answers are read, for `Spec.departures` of its environments."""
         framed = "answers are read without the frame around them (markdown, quotes, labels)"
         return (framed, "of several answers the last counts") if self.which_answer == "last" else (framed,)
 
@@ -72,9 +72,9 @@ def parse_answer(
 ) -> T | None:
     """The result of `parse` on the answer in a reply; None if it rejects the answer, or there is none.
 
-    `parse` gets the answer as it stands, then with one frame after another taken off, until it reads something.
-    `unfinished` says of what it read whether a longer answer begins with it, which matters where no tag closes it.
-    `bare`: answers need no tags; a reply without them is one as a whole, from its last thinking on.
+    `parse` gets the answer as written, then with one frame after another removed, until it accepts one. `unfinished`
+    says of a parsed answer whether a longer answer begins with it, which matters if no tag closes it. With `bare`,
+    answers need no tags; a reply without them counts as a whole, from the end of its last thinking on.
 
     >>> parse_answer("<Answer>**7**</Answer>", {"7": 7}.get), parse_answer("<Answer>7", {"7": 7}.get)
     (7, 7)
@@ -92,7 +92,7 @@ def parse_answer(
 
 
 def begins_another(answers: Collection[str]) -> Callable[[str], bool]:
-    """For `unfinished`: whether an answer is a prefix of another one.
+    """For `unfinished`: whether an answer is a proper prefix of another.
 
     >>> begins_another(("M1", "M10"))("M1")
     True
@@ -101,9 +101,9 @@ def begins_another(answers: Collection[str]) -> Callable[[str], bool]:
 
 
 def read_message(text: str) -> str:
-    """A free-text message, for conversations: the content of the last answer tags, else everything outside thinking;
-    only the frame around the whole is removed. An unclosed tag counts if its text ends as a sentence does, because half
-    a question may ask something else. Empty if nothing was said.
+    """A free-text message, for conversations: the content of the last answer tags, or else everything outside thinking,
+    without the frame around the whole. An unclosed tag counts if its text ends like a sentence, because half a question
+    may ask something else. Empty if nothing was said.
 
     >>> read_message("<think>a dog?</think> **Is it alive?**"), read_message("<Answer>Is it Lis")
     ('Is it alive?', '')
@@ -139,7 +139,7 @@ class _Reply(NamedTuple):
     """The text after the last thinking; empty while the thinking continues."""
 
 
-@lru_cache(maxsize=32)  # rules, filters and solvers ask for the same reply one after the other
+@lru_cache(maxsize=32)  # rules, filters and solvers read the same reply in turn
 def _read_reply(text: str) -> _Reply:
     if "<" not in text:
         return _Reply((), None, text, text)
@@ -154,14 +154,14 @@ def _read_reply(text: str) -> _Reply:
 
 
 def _split_thinking(text: str) -> tuple[list[str], str | None]:
-    """The spoken text, in pieces; and the thinking cut off by the end of the text, if any."""
+    """The spoken text, in pieces, and the thinking that the end of the text cuts off, if any."""
     pieces: list[str] = []
     position, thinking, first = 0, False, True
     for tag in _THINK.finditer(text):
         if not tag[1] and not thinking:
             pieces.append(text[position : tag.start()])
             position, thinking = tag.end(), True
-        elif tag[1] and (thinking or first):  # a thought that closes first was opened before the text
+        elif tag[1] and (thinking or first):  # the text began inside a thought
             position, thinking = tag.end(), False
         first = False
     return (pieces, text[position:]) if thinking else ([*pieces, text[position:]], None)

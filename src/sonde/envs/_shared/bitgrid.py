@@ -1,6 +1,6 @@
 """Rectangular boards of at most 64 cells as bitboards: bit `row * cols + col` is a cell.
 
-`spread_cells` and `neighbour_counts` are plain bit arithmetic, so they take one board (an int) or many at once (a
+`spread_cells` and `neighbour_counts` are plain bit arithmetic, so they accept one board (an int) or many at once (a
 uint64 array).
 """
 
@@ -36,12 +36,12 @@ class BitGrid:
 
     @cached_property
     def not_left(self) -> int:
-        """Every cell but the leftmost column's."""
+        """Every cell except those of the leftmost column."""
         return sum(1 << i for i in range(self.cell_count) if i % self.cols)
 
     @cached_property
     def not_right(self) -> int:
-        """Every cell but the rightmost column's."""
+        """Every cell except those of the rightmost column."""
         return self.not_left >> 1
 
     @cached_property
@@ -76,7 +76,7 @@ class BitGrid:
         )
 
     def format_rows(self, mines: int, opened: int) -> tuple[str, ...]:
-        """A Minesweeper board as rows: `#` for a closed cell, else the number of adjacent mines (`*` for none).
+        """A Minesweeper board as rows: `#` for a closed cell, otherwise the number of adjacent mines (`*` for none).
 
         >>> shared_grid(2, 3).format_rows(mines=0b000001, opened=0b110110)
         ('#1*', '#1*')

@@ -1,26 +1,26 @@
-"""The protocol of a conversation in which somebody answers: agent, user, and an optional judge.
+"""The protocol of a conversation with a user who answers: agent, user, and an optional judge.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1 to B.4.4 and appendices D and E: replies are restricted by string match and
-asked for again up to five times; a user that says the goal is reached claims it, a separate judge decides, and both
-are recorded. ΔBelief-RL (appendix B): checks on the agent's messages, in its own presets only, and games that go on
-after a false claim. Leaves define the world, what a message solves, and what a reply may look like; the protocol is the
-same for all of them:
+requested again up to five times; if a user says that the goal is reached, that is a claim, a separate judge decides,
+and both are recorded. ΔBelief-RL (appendix B): checks on the agent's messages, in its own presets only, and games that
+continue after a false claim. Subclasses define the world, which messages solve it, and what a reply may look like; the
+protocol is the same for all of them:
 
-    agent   a message that breaks a check costs its turn and goes no further; any other goes to the user
-    user    an unreadable reply, or one that names the secret, is asked for again, and so is a claim that the goal is
-            reached which cannot count: the message proposes nothing, or, without a judge, the rules cannot tell what
-            it proposes (`naming.py`). After `RETRIES` the leaf's default replaces it. Any other claim, or a message
-            that solves the game by the rules, ends it
-    judge   only if seated, and only where the rules do not say that the message proposes something else; its word is
+    agent   a message that fails a check costs its turn and is not delivered; any other goes to the user
+    user    an unreadable reply, or one that names the secret, is requested again. So is a claim that the goal is
+            reached if it cannot count: the message proposes nothing or, without a judge, the rules cannot tell what it
+            proposes (`english/naming.py`). After `RETRIES` requests the subclass's default replaces the reply. Any
+            other claim, or a message that solves the game by the rules, ends the game
+    judge   only if seated, and only if the rules do not say that the message proposes something else; its verdict is
             final. It sees the message between marks that the message cannot contain. Without a judge the rules decide.
-            A claim that is denied loses the game, or uses up the turn where `goes_on`
+            A denied claim loses the game, or only uses up the turn if `goes_on`
 
-Ours: the judge is asked when the goal is claimed, not in every turn; a reply that never becomes readable is replaced by
-a counted default (the paper discards the trajectory); a reply that names the secret never reaches the agent.
+Ours: the judge is called when the goal is claimed, not in every turn; a reply that never becomes readable is replaced
+by a default and counted (the paper discards the trajectory); a reply that names the secret never reaches the agent.
 
-`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, where they apply, `reply` (what the agent
-heard), `check` (the check that failed), `retries` and `leaks` (replies that named the secret) of this turn, besides
-the entries of a leaf.
+`turn.info`: `result` (answer, goal, over, denied, invalid, default) and, if they apply, `reply` (what the agent heard),
+`check` (the failed check), `retries` and `leaks` (replies that named the secret) of this turn, besides the entries of
+the subclass.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from .quoting import quote_message
 
 USER, JUDGE = "user", "judge"
 GOAL = "Goal reached"
-"""What a user says when the game is solved."""
+"""A user's reply when the game is solved."""
 RETRIES = 5
-"""Unreadable replies in one turn that are asked for again."""
+"""Maximum number of unreadable replies in one turn after which the user is asked again."""
 LONGEST_REPLY = 600
-"""Characters of a reply that reach the agent."""
+"""Maximum characters of a reply that reach the agent."""
 LONGEST_SCENARIO = 8_000
-"""Characters of a scenario from elsewhere, and of its solution."""
+"""Maximum characters of a foreign scenario, and of its solution."""
 LONGEST_VERDICT = 8_000
-"""Characters of a judge's reply that are read, its last ones."""
+"""The number of characters, from the end, of a judge's reply that are read."""
 
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _VALID = re.compile(r"<\s*(?:(not)\s*)?valid\s*>", re.IGNORECASE)
@@ -66,10 +66,10 @@ _FOREIGN = ("scenario", "solution")
 
 
 class Talk(NamedTuple):
-    """The hidden world, the turns taken, whose word it is, and the message that waits for an answer.
+    """The hidden world, the turns taken, the seat to speak, and the message that waits for an answer.
 
-    `heard` holds the agent's messages that were answered; `tries` and `leaks` count replies that could not be used to
-    the message `said`; `claims_goal` is set while the judge decides.
+    `heard` holds the agent's messages that were answered; `tries` and `leaks` count unusable replies to the message
+    `said`; `claims_goal` is set while the judge decides.
     """
 
     world: Hashable
@@ -85,18 +85,18 @@ class Talk(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Dialogue(Env[Talk]):
     """See the module. `judge` is "rules" or "seat" (a policy in the seat `judge`); `checks` names the checks on the
-    agent's messages, None for the preset's own; `error_rate` is the chance of a wrong reply that the filter reckons
-    with: 0 for the rule user, more for users whose replies may contradict it."""
+    agent's messages, None for the preset's own; `error_rate` is the probability of a wrong reply that the filter
+    assumes: 0 for the rule user, more for users whose replies may contradict it."""
 
     name_of_prompts: ClassVar[str]
     default_checks: ClassVar[Mapping[str, tuple[str, ...]]] = Frozen()
-    """Preset -> its checks; other presets have none."""
+    """The checks of each preset; other presets have none."""
     longest: ClassVar[int] = 500
-    """Characters of a message that the check `length` allows; more than four times as much is never read."""
+    """Maximum characters of a message under the check `length`; at most four times as many are read."""
     going_on: ClassVar[tuple[str, ...]] = ()
-    """The presets in which a claim that is denied does not end the game."""
+    """The presets in which a denied claim does not end the game."""
     usual_turns: ClassVar[Mapping[str, int]] = Frozen()
-    """Preset -> its turns, where they are not 20."""
+    """The number of turns of presets that do not have 20."""
 
     preset: str = ""
     max_turns: int | None = None
@@ -111,7 +111,7 @@ class Dialogue(Env[Talk]):
         if self.judge not in ("rules", "seat"):
             raise invalid(f"{self.name}: judge", self.judge, "rules or seat")
         if not 0.0 <= self.error_rate < 0.5:
-            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 to 0.5, without 0.5")
+            raise invalid(f"{self.name}: error_rate", self.error_rate, "0 or more, below 0.5")
         if self.checks is not None:
             object.__setattr__(self, "checks", tuple(self.checks))
         for check in self.checks or ():
@@ -120,14 +120,14 @@ class Dialogue(Env[Talk]):
 
     @property
     def turns(self) -> int:
-        """`max_turns`: those given, or those of the preset."""
+        """`max_turns` if given, otherwise that of the preset."""
         return cast(int, self.max_turns)
 
-    # --- what a leaf brings ------------------------------------------------------------------------------------------
+    # --- for subclasses to define ------------------------------------------------------------------------------------
 
     @abstractmethod
     def is_solution(self, state: Talk) -> bool:
-        """Whether the message `state.said` solves the game by the rules, however the user takes it."""
+        """Whether the message `state.said` solves the game by the rules, regardless of the user's reply."""
 
     @abstractmethod
     def secret_names(self, state: Talk) -> Sequence[str]:
@@ -135,15 +135,15 @@ class Dialogue(Env[Talk]):
 
     @abstractmethod
     def count_candidates(self, said: str) -> int:
-        """Count the answers that the message proposes as the solution; the same whatever is hidden."""
+        """Count the answers that the message proposes as the solution, independent of the hidden world."""
 
     def is_final(self, state: Talk) -> bool:
         """Whether the message ends the game, solved or not (an accusation)."""
         return self.is_solution(state)
 
     def judge_unsolved(self, state: Talk) -> Verdict | None:
-        """Return the verdict of the rules on a message that does not solve the game; None to judge it by its names:
-        here, if it names the secret."""
+        """The rules' verdict on a message that does not solve the game; None leaves it to the names: here, if it names
+        the secret."""
         count = self.candidate_counter(state)(state.said)
         if count > 1 or not mentions_name(state.said, self.secret_names(state)):
             return "wrong" if count else "nothing"
@@ -163,22 +163,22 @@ class Dialogue(Env[Talk]):
         return claims_goal(reply)
 
     def clean_reply(self, state: Talk, reply: str) -> str | None:
-        """The reply as the agent will hear it; None if it cannot be used."""
+        """The reply in the form that the agent will hear; None if it cannot be used."""
         return reply[:LONGEST_REPLY].strip() or None
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
-        """Return what `turn.info` records of the message `state.said` and this reply, beyond `result`."""
+        """The facts that `turn.info` records about the message `state.said` and this reply, besides `result`."""
         return Frozen()
 
     def turn_reward(self, state: Talk, won: bool) -> float:
         """The agent's reward for a turn."""
         return 1.0 if won else 0.0
 
-    # --- scenarios from elsewhere ------------------------------------------------------------------------------------
+    # --- foreign scenarios -------------------------------------------------------------------------------------------
 
     def foreign_task(self, hidden: Json) -> Task | None:
-        """Return the task of a foreign scenario, `{"scenario": ..., "solution": ...}`, which only a language model can
-        play; None for other tasks."""
+        """The task of a foreign scenario, `{"scenario": ..., "solution": ...}`, which only a language model can play;
+        None for other tasks."""
         given: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if given.keys().isdisjoint(_FOREIGN):
             return None
@@ -203,13 +203,13 @@ class Dialogue(Env[Talk]):
 
     @cached_property
     def goes_on(self) -> bool:
-        """Whether the game goes on after a claim that is denied."""
+        """Whether the game continues after a denied claim."""
         return self.preset in self.going_on
 
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
-        """The prompts that all conversations share, the leaf's own, which win, and before both those of the preset:
-        `NAME@PRESET` takes the place of `NAME`."""
+        """The prompts shared by all conversations, overridden by the subclass's own and those by the preset's:
+        `NAME@PRESET` replaces `NAME`."""
         shared = {**load_pieces("dialogue"), **load_pieces(self.name_of_prompts)}
         own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
         return {**shared, **own}
@@ -220,7 +220,7 @@ class Dialogue(Env[Talk]):
         return Frozen({AGENT: None, USER: user, **judge})
 
     def assumed_users(self, user: str) -> Mapping[str, str]:
-        """The user that an exact filter takes for granted (`Spec.assumes`)."""
+        """The user that an exact filter assumes (`Spec.assumes`)."""
         return Frozen() if self.error_rate else Frozen({USER: user})
 
     def to_act(self, state: Talk) -> str | None:
@@ -237,11 +237,11 @@ class Dialogue(Env[Talk]):
         return self._refutes_claim(state) if self.claims_goal(state, reply) else self.is_untrue(state, reply)
 
     def _refutes_claim(self, state: Talk) -> bool:
-        """Whether nobody can let a claim after the message `state.said` count."""
+        """Whether a claim after the message `state.said` can never count."""
         found = self.judge_message(state)
         return found != "right" and not (found == "unclear" and self.judge == "seat")
 
-    # --- the course --------------------------------------------------------------------------------------------------
+    # --- play --------------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
         if state.seat == AGENT:
@@ -259,18 +259,18 @@ class Dialogue(Env[Talk]):
         return self._tell_agent(state, reply, Frozen[Any](result="invalid", check=failed))
 
     def failed_check(self, said: str, candidates: Candidates | None = None) -> str | None:
-        """The first check that a message breaks, or None."""
+        """The first check that a message fails, or None."""
         if not said:
             return "empty"
         count = candidates or self.count_candidates
         return next((c for c in self.active_checks if CHECKS[c](said, self.longest, count)), None)
 
     def candidate_counter(self, state: Talk) -> Candidates:
-        """`count_candidates`, for leaves where it depends on the public part of the world."""
+        """`count_candidates`, for subclasses in which it depends on the public part of the world."""
         return self.count_candidates
 
     def user_prompt(self, state: Talk, said: str) -> str:
-        """Return the user's prompt for this message."""
+        """The user's prompt for this message."""
         return self.say_pieces["to-user"].format(said=said)
 
     def _handle_reply(self, state: Talk, text: str) -> Step:
@@ -297,7 +297,7 @@ class Dialogue(Env[Talk]):
         return Frozen[Any]({**heard, "result": result, **counts})
 
     def _tell_agent(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
-        """The agent hears the reply, and may speak again if turns are left."""
+        """Tell the agent the reply; it speaks again if turns are left."""
         heard = (*state.heard, state.said) if state.seat == USER else state.heard
         after = state._replace(turn=state.turn + 1, seat=AGENT, said="", heard=heard, tries=0, leaks=0)
         rewards, left = self._turn_rewards(state, False), self.turns - after.turn
@@ -312,7 +312,7 @@ class Dialogue(Env[Talk]):
         return Frozen({AGENT: earned}) if earned else Frozen()
 
     def judge_message(self, state: Talk) -> Verdict:
-        """Judge by rule the message `state.said`, of which the user says that it solves the game."""
+        """Decide by the rules on the message `state.said`, which the user says solves the game."""
         names = self.candidate_names(state)
         if self.is_solution(state) or only_names(state.said, names):
             return "right"
@@ -320,7 +320,7 @@ class Dialogue(Env[Talk]):
         return found if found == "nothing" else self.judge_unsolved(state) or found
 
     def judge_claim(self, state: Talk) -> bool | None:
-        """Whether the rules find that a claim is true; None if they cannot tell."""
+        """Whether the rules confirm a claim; None if they cannot tell."""
         found = self.judge_message(state)
         return None if found == "unclear" else found == "right"
 
@@ -331,7 +331,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.judge_prompt(state)}), info=self._turn_info(state, "claim", ""))
 
     def judge_prompt(self, state: Talk) -> str:
-        """Return the judge's prompt."""
+        """The judge's prompt."""
         secret = str(self.hypothesis(state))
         return self.say_pieces["judge"].format(said=quote_message(state.said, secret), secret=secret)
 
@@ -345,7 +345,7 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({JUDGE: self.say_pieces["judge-again"]}))
 
     def _end_game(self, state: Talk, valid: bool) -> Step:
-        """End the game, or the turn where a claim was denied and the game goes on."""
+        """End the game, or only the turn if a claim was denied and the game continues."""
         if not valid and self.goes_on:
             reply = self.say_pieces["denied"]
             info = Frozen[Any]({**self.turn_facts(state, reply), "result": "denied", "reply": reply})
@@ -361,7 +361,7 @@ class Dialogue(Env[Talk]):
 
 
 def parse_verdict(text: str) -> bool | None:
-    """Parse a judge's reply: valid or not; None if it says neither, or both, as when it quotes a player who says one.
+    """Parse a judge's reply: valid or not; None if it says neither or both, as when it quotes a player who says one.
 
     >>> parse_verdict("It names the city. <VALID>"), parse_verdict("<NOTVALID>"), parse_verdict("Hm.")
     (True, False, None)
@@ -373,7 +373,7 @@ def parse_verdict(text: str) -> bool | None:
 
 
 def claims_goal(reply: str) -> bool:
-    """Whether a user says that the goal is reached, and does not deny, ask or put off just that.
+    """Whether a user says that the goal is reached, without denying, asking or postponing it.
 
     >>> [claims_goal(r) for r in ("Goal reached!", "Goal reached? No.", "I cannot say goal reached.", "Warm.")]
     [True, False, False, False]
@@ -385,12 +385,12 @@ def claims_goal(reply: str) -> bool:
 
 
 def strip_thinking(text: str) -> str:
-    """Return the end of a judge's reply, without thinking."""
+    """The end of a judge's reply, without thinking."""
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
 def spoken_line(text: str, limit: int) -> str:
-    """Return the spoken part of a text (`answer.read_message`) in one line, cut to `limit`.
+    """The spoken part of a text (`answer.read_message`) on one line, cut to `limit`.
 
     >>> spoken_line("<think>a dog?</think> Is it   alive?", 100)
     'Is it alive?'

@@ -1,10 +1,10 @@
 """Finite problems over several sub-episodes in one unknown world: public description, true world, exact values.
 
-A `FiniteProblem` is what every agent may know: labels, horizon, what a step may pay. A `World` is what it must find
-out, and what regret is measured against: the transition and reward tables. Everything follows the formulation of PSRL
-with language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps,
-each time from `start`, and the value of a policy is its expected return over one sub-episode. A bandit is the case of
-one state and horizon 1.
+A `FiniteProblem` is what every agent may know: labels, horizon, possible rewards. A `World` holds what it must find
+out, and what regret is measured against: the transition and reward tables. The formulation is that of PSRL with
+language models (Toward Efficient Exploration by LLM Agents, section 2): `sub_episodes` times `horizon` steps, each time
+from `start`; the value of a policy is its expected return over one sub-episode. A bandit is the case of one state and
+horizon 1.
 
 Axes: S states, A actions, H steps of a sub-episode (0-based). Tables follow the order of the problem's labels.
 """
@@ -26,13 +26,13 @@ Floats = npt.NDArray[np.float64]
 
 
 class FiniteProblem(NamedTuple):
-    """The public description of the problem. All JSON.
+    """The public description of the problem, all in JSON values.
 
-    `kind` says how the unknown world is made: `bandit` (one state, one mean per action), `tabular` (any
-    tables), `code` (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action
-    mends). `rewards` are the values that a step may pay; `known` lists transitions `(state, action, next)` that are
-    certain and told to everyone. What a step pays belongs to its state and action, with `by_next` to the next state
-    too. `causes` are those that a `case` may have, each with its probability.
+    `kind` says how the unknown world is structured: `bandit` (one state, one mean per action), `tabular` (any tables),
+    `code` (a secret of `horizon` symbols, one symbol per step) or `case` (a hidden cause, which one action mends).
+    `rewards` are the possible rewards of a step; `known` lists transitions `(state, action, next)` that are certain and
+    told to everyone. The reward of a step depends on its state and action, with `by_next` also on the next state.
+    `causes` are those that a `case` may have, each with its probability.
     """
 
     kind: Literal["bandit", "tabular", "code", "case"]
@@ -59,7 +59,7 @@ class World:
     reward_SA: Floats
 
     def suboptimality_gaps(self, horizon: int) -> Floats:
-        """`V*_h(s) - Q*_h(s, a)`, shape `(H, S, A)`: what each action costs, given optimal play afterwards."""
+        """`V*_h(s) - Q*_h(s, a)`, shape `(H, S, A)`: the cost of each action, given optimal play afterwards."""
         q = self.action_values(horizon)
         return q.max(axis=2, keepdims=True) - q
 
@@ -97,7 +97,7 @@ def bandit_world(means: npt.ArrayLike) -> World:
 
 
 class ExploredFilter(Protocol):
-    """What agents require of the exact filters of these environments, beyond `core.Filter`. Arrays follow
+    """The members that agents require of these environments' exact filters, beyond `core.Filter`. Arrays follow
     `problem.actions` and refer to the agent's current state."""
 
     @property
@@ -108,7 +108,7 @@ class ExploredFilter(Protocol):
         ...
 
     def world(self, hypothesis: Any) -> World:
-        """The world in which the hypothesis holds."""
+        """The world of a hypothesis."""
         ...
 
     @property
@@ -123,14 +123,14 @@ class ExploredFilter(Protocol):
 
 
 class FiniteEnv(Protocol):
-    """What these environments offer to agents (`decision_problem`) and, hidden from agents, to regret (`world`)."""
+    """What these environments provide to agents (`decision_problem`) and, hidden from agents, to regret (`world`)."""
 
     def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The decision problem of tasks with this public part."""
         ...
 
     def world(self, state: Any) -> World:
-        """The truth behind any state of an episode."""
+        """The true world behind any state of an episode."""
         ...
 
     def optimal_value(self, state: Any) -> float:
@@ -141,8 +141,8 @@ class FiniteEnv(Protocol):
 class DirichletPosterior(NamedTuple):
     """The posterior of tabular PSRL: one Dirichlet per state and action, and rewards uniform over `problem.rewards`.
 
-    Section 4.2: `alpha` is 1/|S| unless told otherwise; what an action pays in a state (with `problem.by_next`, where
-    it leads to a state) is certain once seen, and every value of `problem.rewards` is as likely before. Transitions in
+    Section 4.2: `alpha` is 1/|S| by default. The reward of an action in a state (with `problem.by_next`, for each next
+    state) is certain once seen; before that, every value of `problem.rewards` is equally likely. Transitions in
     `problem.known` are certain from the start.
     """
 
@@ -171,7 +171,7 @@ class DirichletPosterior(NamedTuple):
 
     def sample(self, rng: Rng) -> World:
         """One world drawn from the posterior."""
-        gamma, uniform = rng.gammavariate, rng.random  # looked up once: this is most of what a draw takes
+        gamma, uniform = rng.gammavariate, rng.random  # looked up once: this takes most of the time of a draw
         alphas_SAS = self._dirichlet_parameters
         logs_SAS = np.array([_log_gamma(a, gamma, uniform) for a in alphas_SAS.ravel().tolist()])
         logs_SAS = logs_SAS.reshape(alphas_SAS.shape)

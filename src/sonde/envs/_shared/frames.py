@@ -1,9 +1,9 @@
 r"""Strip the frame around an answer: `**Answer:** "crane".` means `crane`.
 
 Frames are markdown (bold, italics, code, fences, headings, one bullet), quotes, LaTeX (`\boxed{}`, `\text{}`, dollar
-signs), brackets, a label ("Final answer:"), and the punctuation at the end. They come off one by one, from the outside,
-so a parser meets the answer as it was written first, and the barest form last. Negations are no frames: a struck-out
-answer, "not crane" or "crane?" stays what it is.
+signs), brackets, a label ("Final answer:"), and the punctuation at the end. They are removed one by one, from the
+outside, so a parser sees the answer first as it was written and last in its barest form. Negations are not frames: a
+struck-out answer, "not crane" or "crane?" is left unchanged.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 
 
 def plain_letters(text: str) -> str:
-    """`text` with letters, digits, spaces and dashes in their usual form: full-width and mathematical ones become the
-    plain ones, every kind of space a space, invisible characters disappear. Superscripts, fractions and circled numbers
-    have a meaning of their own, and stay.
+    """`text` with letters, digits, spaces and dashes in their usual form: full-width and mathematical letters become
+    plain ones, every kind of space a space, and invisible characters disappear. Superscripts, fractions and circled
+    numbers have a meaning of their own and are kept.
 
     >>> plain_letters("１２３４\u00a0５"), plain_letters("𝐜rane\u200b"), plain_letters("B\u20133"), plain_letters("1²")
     ('1234 5', 'crane', 'B-3', '1²')
@@ -81,7 +81,7 @@ def _plain_letter(letter: str) -> str:
 
 
 def peel_frames(text: str) -> Iterator[str]:
-    r"""The answer as it is, then with its frames removed one after another.
+    r"""The answer as written, then with its frames removed one after another.
 
     >>> list(peel_frames('**Answer:** "crane".'))
     ['**Answer:** "crane".', '"crane".', '"crane"', 'crane']
@@ -107,8 +107,8 @@ def parse_frames(text: str, parse: Callable[[str], T | None]) -> T | None:
 
 
 def plain_message(text: str) -> str:
-    r"""A message without the frame around the whole of it. Its content stays as it is: its own quotes, marks, brackets
-    and punctuation.
+    r"""A message without the frame around the whole of it. Its content is unchanged: its own quotes, marks, brackets
+    and punctuation stay.
 
     >>> plain_message("**Is it alive?**"), plain_message("### Question 1\n\nIs it a *living* thing?")
     ('Is it alive?', 'Is it a *living* thing?')
@@ -145,8 +145,8 @@ def _peel_answer(text: str) -> str:
 
 
 def _trim_marks(text: str) -> str:
-    """A text without punctuation at its ends; if it has none, without the marks there, backticks last, because a fence
-    may be inside."""
+    """A text without punctuation at its ends; if it has none, without the marks there, backticks last because they may
+    be a fence."""
     bare = text.strip(_PUNCTUATION)
     if bare != text:
         return bare
@@ -182,7 +182,7 @@ def _between_pairs(text: str, pairs: dict[str, str]) -> str | None:
 
 
 def _is_enclosed(text: str, opening: str, closing: str) -> bool:
-    """Whether the opening bracket of a text is closed at its end and not before."""
+    """Whether the closing bracket of a text's first character is its last character."""
     if not text.endswith(closing):
         return False
     depth = 0
@@ -218,7 +218,7 @@ def split_words(text: str) -> list[str]:
 
 
 def join_symbols(text: str) -> str:
-    """A code or word that is spelt symbol by symbol, joined; any other text as it is.
+    """A code or word that is spelt symbol by symbol, joined; other texts are unchanged.
 
     >>> join_symbols("1, 2, 3, 4"), join_symbols("c-r-a-n-e"), join_symbols("'1' '2'"), join_symbols("12, 34")
     ('1234', 'crane', '12', '12, 34')
@@ -230,7 +230,7 @@ def join_symbols(text: str) -> str:
 
 
 def split_cell(text: str) -> tuple[str, str] | None:
-    """Row and column of a cell in common notations; None if it is no cell.
+    """Row and column of a cell in common notations; None if the text is not a cell.
 
     >>> split_cell("B-3"), split_cell("B, 3"), split_cell("row 2, column 3"), split_cell("23"), split_cell("B3 or C3")
     (('B', '3'), ('B', '3'), ('2', '3'), None, None)

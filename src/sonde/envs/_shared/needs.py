@@ -1,4 +1,4 @@
-"""Access to the exact filter for agents that require certain members, with one error for all that lack them."""
+"""Access to the exact filter for agents that require certain members, with one error if it lacks them."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def require_filter(view: View, face: type[F], agent: str, what: str = "") -> F:
 
 
 def _has_members(known: object, face: type) -> bool:
-    """Checks members on the class, because access on the instance would compute properties."""
+    """Check members on the class, because access on the instance would compute properties."""
     return all(getattr_static(known, name, None) is not None for name in vars(face) if not name.startswith("_"))

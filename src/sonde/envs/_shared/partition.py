@@ -1,12 +1,12 @@
-"""The exact posterior where a question splits the hypotheses by their true reply: one bit mask per reply.
+"""The exact posterior if a question partitions the hypotheses by their true reply: one bit mask per reply.
 
-Every hypothesis has one true reply to every question. With `error_rate` 0 the posterior is uniform over the
-hypotheses that fit all replies. With a rate e a wrong reply is rho = e / (1 - e) times as likely as the true one
-(so e is the chance of a wrong reply to a yes/no question), and a hypothesis that k replies contradict has the weight
-rho^k, so one mask per k is enough.
+Every hypothesis has one true reply to every question. With `error_rate` 0 the posterior is uniform over the hypotheses
+that fit all replies. With a rate e, a wrong reply is rho = e / (1 - e) times as likely as the true one (so e is the
+probability of a wrong reply to a yes/no question), and a hypothesis that k replies contradict has the weight rho^k, so
+one mask per k is enough.
 
 A reply that no hypothesis gives, or at rate 0 none of the remaining ones, comes from a user that the filter does not
-know; it changes nothing.
+model; it changes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sonde.core import Belief, Filter, Turn
 from sonde.core.belief import KEPT
 
 Split = Mapping[str, int]
-"""Reply -> the hypotheses, as a mask, whose true reply it is. The masks are disjoint and cover all."""
+"""Maps a reply to the mask of the hypotheses whose true reply it is. The masks are disjoint and cover all
+hypotheses."""
 
 
 class Answers(Protocol):
@@ -32,7 +33,7 @@ class Answers(Protocol):
 
     @property
     def questions(self) -> Sequence[str]:
-        """Answers (in the sense of `Env.actions`) that may split the hypotheses, guesses aside."""
+        """Questions (legal answers in the sense of `Env.actions`) that may split the hypotheses, excluding guesses."""
         ...
 
     def split(self, said: str) -> Split:
@@ -136,7 +137,7 @@ class PartitionFilter(Filter):
         return self._best
 
     def _search_best(self) -> tuple[str, float]:
-        """Guessing the likeliest hypothesis, unless a question gains more."""
+        """Guess the most likely hypothesis, unless a question gains more."""
         lead = next(mask for mask in self.levels if mask)
         best = self.known.guess((lead & -lead).bit_length() - 1)
         gain = self.expected_gain(self._say(best))
@@ -148,7 +149,7 @@ class PartitionFilter(Filter):
 
 
 def mask_bits(mask: int) -> Sequence[int]:
-    """The positions of the ones.
+    """The positions of the set bits.
 
     >>> mask_bits(0b1101)
     [0, 2, 3]
@@ -166,7 +167,7 @@ def _mask_mass(counts: Sequence[int], rho: float) -> float:
 
 
 def _parts_entropy(counts: Sequence[int], rho: float) -> float:
-    """In bits, of a distribution in which `counts[k]` hypotheses have the weight rho^k."""
+    """The entropy in bits of a distribution in which `counts[k]` hypotheses have the weight rho^k."""
     total = _mask_mass(counts, rho)
     if total <= 0.0:
         return 0.0

@@ -1,7 +1,6 @@
-"""Prompts are Markdown files beside their environment; a line `## name` begins the piece called `name`.
+"""Prompts are Markdown files in their environment's folder; a line `## name` begins the piece called `name`.
 
-Pieces are `str.format` templates. They are written for sonde: rules and answer syntax follow the papers, the words do
-not.
+Pieces are `str.format` templates, written for sonde: rules and answer syntax follow the papers, the wording does not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quote a player's message inside another prompt, between marks that it cannot contain.
 
-Ours. A judge that reads a message must see where it ends: a message that says of itself "end of message; verdict:
-valid" is then visibly still the message.
+Own design. A judge must see where the message ends: a message that claims "end of message; verdict: valid" is then
+visibly still part of the message.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from sonde.core.types import Json, content_hash
 
 
 def quote_message(said: str, secret: Json) -> str:
-    """Put a message between two equal lines. The line follows from the message and from the secret, which its author
-    does not know; a line that the message contains is not used.
+    """Put a message between two equal lines. The line depends on the message and on the secret, which its author does
+    not know; a line that the message contains is not used.
 
     >>> print(quote_message("Is it a dog?", "cat"))
     ----- 0383eb22359c39dc1306 -----

@@ -1,11 +1,11 @@
 """Detect refusals to play: a heuristic over the English phrases with which models decline.
 
 A refusal says in its first 200 characters that the speaker cannot, will not or may not help, comply, take part or the
-like, and holds no answer tag. What refuses in other words or languages is not found, and a speaker who says these words
-about something else is (no agent of the library does). Where a host itself says that it refused, that counts instead
-(`Completion.finish`).
+like, and contains no answer tag. Refusals in other words or languages are missed, and a reply that says these words
+about something else is a false positive (no agent of the library produces one). If a host itself reports a refusal,
+that counts instead (`Completion.finish`).
 
-Source: ours.
+Own design.
 """
 
 from __future__ import annotations

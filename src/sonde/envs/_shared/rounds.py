@@ -1,7 +1,7 @@
 """The `info` keys and the clock shared by environments with several sub-episodes.
 
-The clock is the number of agent acts: sub-episode and step follow from it and the horizon alone, so an answer that
-cannot be read uses up its step like any other.
+The clock is the number of agent acts: sub-episode and step follow from it and the horizon alone, so an unreadable
+answer uses up its step like any other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from sonde.core import Frozen, invalid
 
 LONGEST = 10_000
-"""Maximum number of acts of one episode."""
+"""Maximum number of acts in one episode."""
 
 
 def step_facts(
@@ -19,8 +19,8 @@ def step_facts(
 ) -> Frozen[Any]:
     """The `info` keys common to all such environments.
 
-    `state` is the state acted in and `next` the one it led to, before any return to the start; `action` is canonical,
-    None where none could be read. `sub_episode` and `step` count from 0.
+    `state` is the state of the action and `next` its successor, before any return to the start; `action` is canonical,
+    None if it could not be parsed. `sub_episode` and `step` count from 0.
 
     >>> step_facts("step", 7, 6, "1", "A", 0.0, "2")["sub_episode"]
     1

@@ -1,4 +1,4 @@
-"""Base of the rule users: a reply follows from the private facts of the seat and nothing else."""
+"""Base class of the rule users: a reply depends on the private facts of the seat and nothing else."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sonde.core import Action, UserError, UserModel, View
 
 @dataclass(frozen=True, kw_only=True)
 class Ruled(UserModel):
-    """Base of the rule users. `needs` are the private facts that a reply requires, `hidden` the fact that hypotheses
-    replace."""
+    """Base class of the rule users. `needs` are the private facts that a reply requires, `hidden` the fact that
+    hypotheses replace."""
 
     kind: ClassVar[str] = "users"
     needs: ClassVar[tuple[str, ...]]
@@ -21,7 +21,7 @@ class Ruled(UserModel):
 
     @abstractmethod
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
-        """Return the reply that follows from these facts."""
+        """The reply that follows from these facts."""
 
     def act_now(self, view: View) -> Action:
         missing = [name for name in self.needs if name not in view.private]

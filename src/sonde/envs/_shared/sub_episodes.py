@@ -1,7 +1,7 @@
 """What agents that explore over several sub-episodes read from their view: problem, position and past.
 
-Everything here follows from what the agent has been told: `model` sees the task's public part only, and `info` never
-says more than the messages do.
+Everything here follows from what the agent has been told: `View.problem` depends on the task's public part only, and
+`info` never says more than the messages do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _CLOCK = ("sub_episode", "step", "state", "action", "reward", "next", "result")
 
 
 class Experience(NamedTuple):
-    """One finished step: the observation, the action as parsed (None if it could not be), and its result.
+    """One finished step: the observation, the action as parsed (None if that failed), and its result.
 
-    Observations are labels of states in bandits and tabular problems, else what the agent was told. `facts` is what the
-    environment says in short form beyond that."""
+    Observations are labels of states in bandits and tabular problems, otherwise what the agent was told. `facts` is
+    what the environment adds in short form.
+    """
 
     sub_episode: int
     step: int
@@ -55,7 +56,7 @@ class Position(NamedTuple):
 
 
 def require_finite_problem(view: View, agent: str, *kinds: str) -> FiniteProblem:
-    """The finite problem; raises `UserError` unless it is of one of these kinds (any, if none is given)."""
+    """The finite problem; raises `UserError` unless its kind is one of `kinds` (any, if none is given)."""
     problem: FiniteProblem | None = view.problem
     if problem is None:
         raise UserError(f"agents:{agent}: env: got {view.spec.name}, allowed: environments with a finite problem")
@@ -72,7 +73,7 @@ def require_explored_filter(view: View, agent: str) -> ExploredFilter:
 
 
 def prior_support(view: View) -> Sequence[Any]:
-    """The support of the environment's prior, whatever has been observed since; empty without a filter."""
+    """The support of the environment's prior, independent of later observations; empty without a filter."""
     return () if view.prior is None else view.prior.belief().hypotheses
 
 
@@ -102,7 +103,7 @@ def current_state(view: View, problem: FiniteProblem) -> str:
 
 
 def tally_actions(view: View, actions: Sequence[str]) -> list[tuple[int, float]]:
-    """How often each action was taken, and the sum of its rewards."""
+    """The count of each action, and the sum of its rewards."""
     pulls, paid = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0.0)
     for turn in view.turns:
         info = turn.info
@@ -145,13 +146,12 @@ def _to_experience(turn: Turn, told: Sequence[str], labelled: bool, is_finite: b
 
 
 def opening_text(view: View) -> str:
-    """The last thing the agent was told before its first act: the end of the first message, if the rules come before
-    it."""
+    """The agent's last message before its first act: the end of the first message, if the rules come before it."""
     return view.messages[0].content.rpartition("\n\n")[2]
 
 
 def current_observation(view: View) -> str:
-    """What the agent was told last."""
+    """The latest text that the agent was told."""
     return strip_syntax(view.turns[-1].told if view.turn else opening_text(view))
 
 

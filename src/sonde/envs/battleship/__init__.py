@@ -1,6 +1,6 @@
-"""Battleship: the environment and all that belongs to it."""
+"""The Battleship environment and everything about it."""
 
 REGISTERED = {
     "agents:battleship": "solver:BattleshipSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

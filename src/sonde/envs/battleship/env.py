@@ -2,9 +2,9 @@
 
 Source: PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.8: a square board, a carrier of 5 cells, a battleship of 4
 and a destroyer of 2, straight, without overlap (they may touch), 20 turns, 1000 training and 200 test boards. Sizes 5
-and 6 in the proportions of the paper's data. Rewards: 1 on the turn that sinks the last ship, else 0.
-Departures: boards are uniform over all placements (the paper says "randomly", without a distribution); lower case and
-a space are read (`c 2`); an answer that names no cell costs a turn.
+and 6 in the proportions of the paper's data. Rewards: 1 on the turn that sinks the last ship, otherwise 0. Departures:
+boards are uniform over all placements (the paper says "randomly", without a distribution); lower case and a space are
+accepted (`c 2`); an answer that names no cell costs a turn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Layout = tuple[int, int, int]
 """The cells of carrier, battleship and destroyer as bitboards: bit `row * size + column`, both from 0."""
 
 SHIPS = Frozen(carrier=5, battleship=4, destroyer=2)
-"""Cells of every ship."""
+"""The number of cells of each ship."""
 
 SIZES = (5, 6)
 _COUNTS = {"train": {5: 504, 6: 496}, "test": {5: 111, 6: 89}}
@@ -93,7 +93,7 @@ class Battleship(CertainEnv[State], AnswerTags):
         return Spec(
             name="battleship",
             version="2",
-            summary="sink three hidden ships, told which ship each shot hit",
+            summary="sink three hidden ships; every hit names the ship",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
@@ -174,7 +174,7 @@ class Battleship(CertainEnv[State], AnswerTags):
         return self._end_turn(after, "miss", cell)
 
     def _end_turn(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
-        """The step that ends this turn; `state` already has the shot on its board, but not the turn."""
+        """The step that ends this turn; `state` already has the shot on its board, but does not count the turn yet."""
         say, size, seen = load_pieces("battleship"), state.size, format_board(state)
         length = SHIPS[ship] if ship else None
         what = say[result].format(cell=cell, ship=ship, length=length, size=size, last="ABCDEF"[size - 1])
@@ -205,7 +205,7 @@ class Battleship(CertainEnv[State], AnswerTags):
 
 
 def _hit_summary(state: State) -> list[str]:
-    """The hit cells of every ship: `carrier (5 cell_names) at A1 A2`."""
+    """The hit cells of every ship: `carrier (5 cells) at A1 A2`."""
     hit = {ship: _cells_of(state.size, mask & state.shots) for ship, mask in zip(SHIPS, state.ships, strict=True)}
     return [f"{ship} ({SHIPS[ship]} cells) at {' '.join(found)}" for ship, found in hit.items() if found]
 
@@ -313,5 +313,5 @@ def _shared_fleets(size: int, which: Which) -> Fleets:
 
 
 def _parse_cell(which: Which, size: int, text: str) -> int | None:
-    """The cell that a text shoots at, as a bit number; None if it names none on the board."""
+    """The cell that a text shoots at, as a bit number; None if it names no cell of the board."""
     return _cell_indices(size).get(parse_answer(text, parse_cell, which=which) or "")

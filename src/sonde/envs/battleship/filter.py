@@ -1,8 +1,8 @@
 """The exact posterior over ship placements, as arrays.
 
-A shot's outcome is a function of the placement: which ship it hits, if any. (That the ship is now sunk adds nothing:
-its length is known.) So the posterior is uniform over the placements that would have given every outcome seen, and the
-expected gain of a shot is the entropy of its outcome.
+A shot's outcome is a function of the placement: which ship it hits, if any. (That the ship has now sunk adds nothing,
+because its length is known.) So the posterior is uniform over the placements that would have given every observed
+outcome, and the expected gain of a shot is the entropy of its outcome.
 
 Axes: S ships, P positions of one ship, N placements of all ships, C cells in reading order.
 """
@@ -30,7 +30,7 @@ class Fleets:
 
     `layouts` are the placements, one bitboard per ship in the order of `ships` (names); `cells` names the bits.
     `aim(size, text)` gives the cell that a text shoots at, None if there is none on the board;
-    `describe_placement(size, layout)` the hypothesis that a placement is.
+    `describe_placement(size, layout)` gives the hypothesis of a placement.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Fleets:
         unique = [np.unique(masks_N, return_inverse=True) for masks_N in masks_SN]
         bits_C = np.arange(len(cells), dtype=np.uint64)
         self.covers = [(masks_P[:, None] >> bits_C & np.uint64(1)).astype(np.int64) for masks_P, _ in unique]
-        """Per ship, shape `(P, C)`: 1 where that position covers the cell."""
+        """Per ship, shape `(P, C)`: 1 if that position covers the cell."""
         self.at_SN = np.stack([at_N.astype(np.uint8) for _, at_N in unique])
         """The position of every ship in every placement."""
 
@@ -67,7 +67,7 @@ class Fleets:
         return self.describe(self.size, self.layouts[row])
 
     def counts_SC(self, alive: Rows) -> npt.NDArray[np.int64]:
-        """In how many of the placements `alive` each ship covers each cell."""
+        """For each ship and cell, the number of placements in `alive` in which the ship covers the cell."""
         marginals = (np.bincount(self.at_SN[s, alive], minlength=len(c)) for s, c in enumerate(self.covers))
         return np.stack([marginal_P @ cover for marginal_P, cover in zip(marginals, self.covers, strict=True)])
 
@@ -126,7 +126,7 @@ class ShipFilter(Filter):
         return 1.0 / len(self.alive) if at < len(self.alive) and self.alive[at] == row else 0.0
 
     def hit_probabilities(self) -> dict[str, float]:
-        """The probability that a shot hits, for every cell not shot at. Exactly 1.0 where a ship is certain."""
+        """The probability that a shot hits, for every cell not shot at. Exactly 1.0 if a ship is certain."""
         return self._by_cell_name(self._hits_C)
 
     @property
@@ -139,7 +139,7 @@ class ShipFilter(Filter):
         return 0.0 if cell is None else float(self._gains_C[cell])
 
     def best_question(self) -> tuple[str, float]:
-        """The shot of highest expected gain; ties prefer the likelier hit, then reading order."""
+        """The shot of highest expected gain; ties prefer the more likely hit, then reading order."""
         gains, hits = self.expected_gains, self.hit_probabilities()
         best = max(gains, key=lambda cell: (round(gains[cell], 9), hits[cell]))
         return best, gains[best]

@@ -1,7 +1,8 @@
-"""Battleship on the exact posterior: shoot what is certain, else where a hit and its news are worth most.
+"""Battleship on the exact posterior: shoot certain hits first, else maximise P(hit) plus information gain.
 
 Every ship cell must be shot at anyway, so hits are free and only misses cost. A certain hit is therefore never wrong.
-Otherwise the score of a cell is P(hit) + expected gain in bits. Over all boards, each counted once, at 20 turns:
+Otherwise the score of a cell is P(hit) + expected gain in bits. Results over all boards, each counted once, at 20
+turns:
 
 | score | 5x5 wins | 6x6 wins | misses to sink all, 5x5 | 6x6 |
 |---|---|---|---|---|
@@ -22,7 +23,7 @@ from .._shared.needs import require_filter
 
 
 class ShotFilter(Protocol):
-    """What this agent requires of a filter: two numbers for every cell that can still be shot at."""
+    """What this agent requires of a filter: two numbers for every cell that has not been shot at."""
 
     def hit_probabilities(self) -> Mapping[str, float]: ...
     @property

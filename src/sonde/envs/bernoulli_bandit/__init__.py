@@ -1,6 +1,6 @@
-"""Bernoulli bandit: the environment and all that belongs to it."""
+"""The Bernoulli bandit environment and everything about it."""
 
 REGISTERED = {
     "agents:bernoulli_bandit": "solver:BernoulliBanditSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -1,19 +1,19 @@
 """Bandits whose rewards count: earn as much as possible in a fixed number of pulls of arms with unknown means.
 
 Sources and presets:
-    psrl           Toward Efficient Exploration by LLM Agents, section 4.1.1 and H.2.1: 5 arms called by random letters,
-                   one of them, each as likely, pays with probability 0.6, the others with 0.4; T = 100
-    krishnamurthy  the same problem as a story of buttons called by colours (Krishnamurthy et al. 2024, which both
-                   papers take it from; PAPRIKA, appendix J), with the history in one message: `history="raw"` lists
-                   every press, `"summary"` gives counts and means; with up to 20 buttons (`arms=20`), since appendix J
+    psrl           Toward Efficient Exploration by LLM Agents, section 4.1.1 and H.2.1: 5 arms with random letters as
+                   labels; one arm, chosen uniformly, pays with probability 0.6, the others with 0.4; T = 100
+    krishnamurthy  the same problem as a story of buttons labelled by colours (Krishnamurthy et al. 2024, the source of
+                   both papers; PAPRIKA, appendix J), with the history in one message: `history="raw"` lists every
+                   press, `"summary"` gives counts and means; with up to 20 buttons (`arms=20`), because appendix J
                    compares few arms with many
-    informative    appendix F and H.2.3, after Russo and Van Roy (2018, example 2): arms 0 to 10; one of 1 to 10 pays 1
-                   for certain, arm 0 pays 1 / (2 times its number), all others 0. T = 20, which the paper leaves open
+    informative    appendix F and H.2.3, after Russo and Van Roy (2018, example 2): arms 0 to 10; one of 1 to 10 always
+                   pays 1, arm 0 pays 1 / (2 times its number), all others 0. T = 20, which the paper does not state
 
-Number of arms, best mean and gap are configurable. A pull is a sub-episode of one step, so regret is per pull.
-The filter knows the prior above; agents that assume less (Beta(1, 1) for each arm, as the paper's) read the counts.
-An episode is won when the best arm was pulled more often than any other; its score is the mean reward. The agent is not
-told. Departures: prompts are ours; that of `informative` tells the rule, which the paper gives to its samplers only.
+Number of arms, best mean and gap are configurable. A pull is a sub-episode of one step, so regret is per pull. The
+filter knows the prior above; agents that assume less (Beta(1, 1) for each arm, as in the paper) use the counts. An
+episode is won if the best arm was pulled more often than any other; its score is the mean reward. The agent is not
+told. Departures: prompts are ours; that of `informative` states the rule, which the paper gives only to its samplers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _MOST_ARMS = {"psrl": len(ascii_uppercase), "krishnamurthy": len(_COLOURS), "inf
 _HISTORIES = ("messages", "raw", "summary")
 _SIZES = {"train": 1000, "test": 100}
 _ONLY = "pull"
-"""The name of a bandit's one state."""
+"""The name of a bandit's only state."""
 
 
 class State(NamedTuple):
@@ -75,7 +75,8 @@ class State(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class BernoulliBandit(TabularEnv[State], AnswerTags):
     """See the module docstring. None takes the preset's value; `max_turns` is the number of pulls T. `best` and `gap`
-    (0.6 and 0.2) belong to the presets of random rewards. `history` is `messages`, `raw` or `summary`; see `render`."""
+    (0.6 and 0.2) apply to the presets with random rewards. `history` is `messages`, `raw` or `summary`; see
+    `render`."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -114,7 +115,7 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
 
     @cached_property
     def history_form(self) -> str:
-        """How the history is shown."""
+        """The form in which the history is shown."""
         return _PRESETS[self.preset].history if self.history is None else self.history
 
     @cached_property
@@ -138,12 +139,12 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"any of arms 1 to {self.arm_count - 1} is the best, alike"
+            support=f"the best arm, uniform over arms 1 to {self.arm_count - 1}"
             if self._pays_surely
-            else f"any of {self.arm_count} arms is the best, alike, and pays with {best:g}; the others with {rest:g}",
+            else f"the best of {self.arm_count} arms, uniform; it pays with {best:g}, the others with {rest:g}",
             source=preset.source,
             reference=preset.reference,
-            departures=("the prompt tells the rule of the rewards",) if self._pays_surely else (),
+            departures=("the prompt states the rule of the rewards",) if self._pays_surely else (),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -358,7 +359,7 @@ def _arm_numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
 
 
 def _format_reward(reward: float) -> str:
-    """A reward as text; four digits of 1/(2 i) distinguish i up to 100.
+    """A reward as text; the four digits of 1/(2 i) distinguish i up to 100.
 
     >>> _format_reward(1.0), _format_reward(1 / 6)
     ('1', '0.1667')

@@ -1,10 +1,11 @@
-"""Exact posteriors over the best arm of the two bandits in the paper, and their worlds.
+"""Exact posteriors over the best arm of the paper's two bandits, and their worlds.
 
-Bernoulli: one arm, each as likely, pays with probability `best`, all others with `rest`. Every pull multiplies the odds
-of its arm by best / rest if it pays and by (1 - best) / (1 - rest) if not, so the posterior needs the counts alone.
+Bernoulli: one arm, uniformly chosen, pays with probability `best`, all others with `rest`. Every pull multiplies the
+odds of its arm by best / rest if it pays and by (1 - best) / (1 - rest) if not, so the posterior depends on the counts
+alone.
 
-Informative (Russo and Van Roy 2018, example 2): arm 0 pays 1 / (2 i) where arm i, one of 1 to K, is the best and pays
-1; all others pay 0. Everything is certain, so the posterior is uniform over the arms that are not ruled out.
+Informative (Russo and Van Roy 2018, example 2): arm 0 pays 1 / (2 i) if arm i, one of 1 to K, is the best and pays 1;
+all others pay 0. Rewards are deterministic, so the posterior is uniform over the arms that are not ruled out.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class BanditFilter(Filter):
 
     @cached_property
     def expected_regrets(self) -> Floats:
-        """The best arm's mean less the posterior mean of each, shape `(A,)`."""
+        """The best arm's mean minus each arm's, averaged over the posterior, shape `(A,)`."""
         tables_HA = [self.world(arm).reward_SA[0] for arm in self.problem.actions]
         means_HA = np.stack(tables_HA)
         return self.arm_probs @ (means_HA.max(axis=1, keepdims=True) - means_HA)
@@ -115,7 +116,7 @@ class BernoulliFilter(BanditFilter):
 
     @cached_property
     def expected_gains(self) -> Floats:
-        """H(r | a) under the mixture less its mean under the hypotheses."""
+        """The entropy of the reward under the mixture, H(r | a), minus its mean under the hypotheses."""
         p, best, rest = self.arm_probs, self.game.best, self.game.rest
         pays = rest + (best - rest) * p
         return np.maximum(_binary_entropies(pays) - p * _binary_entropy(best) - (1.0 - p) * _binary_entropy(rest), 0.0)
@@ -143,7 +144,7 @@ class InformativeFilter(BanditFilter):
     def world(self, hypothesis: str) -> World:
         best = self.problem.actions.index(hypothesis)
         means = [1.0 if i == best else 0.0 for i in range(len(self.problem.actions))]
-        # No world has arm 0 as its best; its table only fills the row of probability 0.
+        # Arm 0 is the best in no world; its table only fills the row of probability 0.
         means[0] = 1.0 / (2.0 * max(best, 1))
         return bandit_world(means)
 

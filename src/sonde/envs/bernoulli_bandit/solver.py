@@ -1,9 +1,9 @@
-"""Bayesian play of a bandit: pull the arm that costs least in expectation, by the exact posterior.
+"""Bayesian bandit play: pull the arm with the least expected regret under the exact posterior.
 
-Where one arm, each as likely, pays with a greater known chance than all the others do, no strategy earns more, however
-many pulls there are: Feldman (1962, "Contributions to the two-armed bandit problem") shows it for two arms, Rodman
-(1978, "On the many-armed bandit problem") for several. Such bandits are the presets `psrl` and `krishnamurthy` of
-`bernoulli_bandit`. Elsewhere this is the greedy strategy, which may miss what a pull would teach.
+If exactly one arm, each with equal prior probability, pays with a higher known probability than all others, no strategy
+earns more, whatever the number of pulls: Feldman (1962, "Contributions to the two-armed bandit problem") proves it for
+two arms, Rodman (1978, "On the many-armed bandit problem") for several. The presets `psrl` and `krishnamurthy` of
+`bernoulli_bandit` are such bandits. Elsewhere this is the greedy strategy, which ignores the information of a pull.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .._shared.sub_episodes import pick_largest, require_explored_filter, requir
 
 @dataclass(frozen=True, kw_only=True)
 class BernoulliBanditSolver(ProgramPolicy):
-    """See the module docstring. Ties are drawn."""
+    """See the module docstring. Ties are broken at random."""
 
     def act_now(self, view: View) -> Action:
         problem, known = (
             require_finite_problem(view, "bernoulli_bandit", "bandit"),
             require_explored_filter(view, "bernoulli_bandit"),
         )
-        # Rounded, so that arms whose pulls say the same tie.
+        # Rounded, so that arms with equal observations tie.
         worth = [-round(float(regret), 12) for regret in known.expected_regrets]
         return Action(view.say(problem.actions[pick_largest(worth, Rng(view.seed))]))

@@ -1,6 +1,6 @@
-"""Best arm: the environment and all that belongs to it."""
+"""The Best arm environment and everything about it."""
 
 REGISTERED = {
     "agents:best_arm": "solver:BestArmSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

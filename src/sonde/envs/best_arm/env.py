@@ -2,13 +2,12 @@
 
 Source: PAPRIKA, table 1 and appendix B.4.10: with eps ~ U[0.1, 0.2], a random arm pays with probability 0.5 + eps and
 the others with probabilities drawn from U[0, 0.5 - eps]; 20 pulls, then one decision; 81 training scenarios of 3 to 7
-arms, and one test scenario of 5 played in 100 worlds. Rewards: 1 for the right decision, else 0; what a pull pays is in
-`info`. The means are drawn from the world seed, so a group of samples shares them.
-Preset `small` is ours, for models of less than a million parameters: three machines that are always called the same,
-10 pulls, 500 worlds to train on and 500 to test on, and no story; after every pull, and in `render`, the tallies of all
-machines and the number of tries left.
-Departures: scenarios are ours; pulls left are told. A name that is no arm costs its pull, as in the paper's code, but
-the call to decide follows the last pull whatever it was, where that code leaves it out after a wrong name.
+arms, and one test scenario of 5 played in 100 worlds. Rewards: 1 for the right decision, otherwise 0; the payout of a
+pull is in `info`. The means are drawn from the world seed, so a group of samples shares them. Preset `small` is ours,
+for models of less than a million parameters: three machines with fixed names, 10 pulls, 500 training and 500 test
+worlds, and no story; after every pull, and in `render`, the tallies of all machines and the number of tries left.
+Departures: scenarios are ours; the agent is told the number of pulls left. A name that is no arm costs its pull, as in
+the paper's code, but the request to decide always follows the last pull, whereas that code omits it after a wrong name.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _WIN = Frozen({AGENT: 1.0})
 
 
 class Scenario(NamedTuple):
-    """A story around some arms: the name of an arm, what a pull means and when it pays."""
+    """A story around some arms: the name of an arm, the meaning of a pull and of its payout."""
 
     name: str
     split: str
@@ -98,9 +97,9 @@ class BestArm(TabularEnv[State], AnswerTags):
             reference="best_arm",
             departures=(
                 *self.paprika_departures,
-                "scenarios of our own",
-                "every message tells the pulls left",
-                "the call to decide is given after an invalid last pull too",
+                "scenarios are ours",
+                "every message states the number of pulls left",
+                "the request to decide also follows an invalid last pull",
             ),
         )
 
@@ -193,7 +192,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         return self._end_turn(after, texts, texts.pulled[arm][reward], info)
 
     def _settle_text(self, state: State, text: str) -> Step:
-        """The step that follows from the text alone: a decision, or an answer that names no arm."""
+        """The step that depends on the text alone: a decision, or an answer that names no arm."""
         say, texts = load_pieces("best_arm"), _scenario_texts(state.scenario, state.arms)
         words = texts.words
         after = state._replace(turn=state.turn + 1)

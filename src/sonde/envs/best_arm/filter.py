@@ -1,15 +1,15 @@
 """The exact posterior of best-arm identification over PAPRIKA's prior of arm means (appendix B.4.10).
 
-With eps ~ U[0.1, 0.2], the best arm (uniform over the arms) pays with probability 0.5 + eps and every other one with a
+With eps ~ U[0.1, 0.2], the best arm (uniform over the arms) pays with probability 0.5 + eps and every other arm with a
 probability uniform on [0, 0.5 - eps]. The posterior depends on the history only through the counts (pulls, successes)
-of each arm. Given eps, the arms are independent, and with u = 0.5 - eps an arm of n pulls and s successes has
+of each arm. Given eps, the arms are independent, and with u = 0.5 - eps an arm with n pulls and s successes has
 likelihood
 
     (0.5 + eps)^s (0.5 - eps)^(n - s)                                                          if it is the best,
     1/u int_0^u p^s (1 - p)^(n - s) dp = P(Binomial(n + 1, u) > s) / (u (n + 1) C(n, s))       if it is not.
 
 Both are polynomials in eps of degree n, so Gauss-Legendre quadrature over eps is exact, not an approximation, once it
-has half as many nodes as there are pulls in all (plus one).
+has half as many nodes as there are pulls in total (plus one).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ArmsPosterior(NamedTuple):
     """The posterior over K arms, as arrays.
 
     `best[i]` = P(arm i is the best), shape `(K,)`. `pays[a, i]` = P(arm i is the best and the next pull of arm a pays),
-    shape `(K, K)`. Everything one step ahead follows from these two.
+    shape `(K, K)`. All one-step look-aheads follow from these two.
     """
 
     best: Floats
@@ -100,7 +100,7 @@ class ArmsGame(NamedTuple):
 class ArmsFilter(Filter):
     """The exact posterior over the best arm's name: `pulls` pulls, then one choice whose correctness is revealed.
 
-    Arrays follow the order of `game.arms`. Make it with `ArmsGame.start`.
+    Arrays follow the order of `game.arms`. Create it with `ArmsGame.start`.
     """
 
     def __init__(self, game: ArmsGame, counts: Counts, turn: int = 0, verdict: tuple[int, bool] | None = None) -> None:
@@ -165,7 +165,7 @@ class ArmsFilter(Filter):
     def expected_successes(self) -> Floats:
         """P(the choice is right | it is made after one more pull, of arm a), shape `(K,)`.
 
-        The look ahead of the knowledge gradient: the expected maximum of the posterior.
+        The look-ahead of the knowledge gradient: the expected maximum of the posterior.
         """
         return self.pulls_posterior.outcomes_ahead().max(axis=2).sum(axis=0)
 

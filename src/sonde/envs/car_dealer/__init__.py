@@ -1,8 +1,8 @@
-"""Car dealer: the environment and all that belongs to it."""
+"""The Car dealer environment and everything about it."""
 
 REGISTERED = {
     "agents:car_dealer": "solver:CarDealerSolver",
     "agents:car_dealer_sellers": "sellers:CarDealerSellers",
     "users:buyer": "user:Buyer",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

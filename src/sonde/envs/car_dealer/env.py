@@ -1,17 +1,16 @@
-"""Sell a car: find out what kind of buyer stands before you, then make the offer that this one accepts.
+"""Sell a car: find out what kind of buyer you face, then make an offer that this buyer accepts.
 
 Source: LMRL-Gym (arXiv 2311.18232), section 4.1 and appendix D.8. Published: a seller (the agent) and a buyer with one
 of three characters (loves discounts, wants features, is impatient), preferred brand and features, and a budget; whether
 it buys, and at what price, follows from the dialogue; the return is the sale price: `reward="price"` here, in thousands
-of dollars. Its code has that too, but by default earns price / ((budget + list price) / 2), and without a sale
-(list price - budget) / list price, so that a poor buyer who leaves is worth something: `reward="fancy"`, its own name.
-Ours, and the default, is `reward="ratio"`: the same for a sale, and nothing without one.
+of dollars. Its code also has that reward, but by default pays price / ((budget + list price) / 2), and without a sale
+(list price - budget) / list price, so that a poor buyer who leaves has some value: `reward="fancy"`, its own name. Our
+default is `reward="ratio"`: the same for a sale, and 0 without one.
 
 Ours: brands, prices, features and the buyers' rules (`negotiation.py`); the paper's buyer is a fine-tuned language
-model, whose weights decide. A message makes an offer if it puts forward one price; to state the list price, or what the
-buyer would pay, offers nothing. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or
-`<Deal>no</Deal>`; the agent does not see these tags. A deal without an offer on the table is no deal, whatever a buyer
-says.
+model. A message makes an offer if it proposes one price; stating the list price, or what the buyer would pay, is not an
+offer. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or `<Deal>no</Deal>`; the agent does
+not see these tags. Without an offer on the table there is no deal, whatever the buyer says.
 
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
@@ -60,7 +59,7 @@ _LONGEST = 2_000
 
 
 class State(NamedTuple):
-    """The buyer, the car and its list price, the messages as pitches, the last offer, and whose word it is."""
+    """The buyer, the car and its list price, the messages as pitches, the last offer, and the seat to speak."""
 
     buyer: BuyerProfile
     car: str
@@ -89,8 +88,8 @@ class CarDealer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="4",
-            summary="sell a car to a buyer whose character, budget and wishes have to be found out",
+            version="5",
+            summary="sell a car to a buyer with unknown character, budget and wishes",
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(
@@ -115,7 +114,7 @@ class CarDealer(Env[State]):
         return TaskList(_SIZES[split], lambda i: self._make_task(*self._draw_task(split, i), split, i))
 
     def _draw_task(self, split: str, index: int) -> tuple[Frozen[Json], BuyerProfile]:
-        """The buyers take turns in an order of each split's own, so that all come equally often."""
+        """The buyers alternate in a fixed order of each split, so that all occur equally often."""
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
         low, high = _LISTED
         car = Frozen[Json](
@@ -124,7 +123,7 @@ class CarDealer(Env[State]):
         return car, _shuffle_buyers(split)[index % len(all_buyers())]
 
     def task(self, hidden: Json) -> Task:
-        """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}` and, if wanted,
+        """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}` and, optionally,
         `brand` and `body`."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         character, share, listed = setup.get("character"), setup.get("share"), setup.get("listed", 30_000)
@@ -166,7 +165,7 @@ class CarDealer(Env[State]):
         return say[f"user-{b.character}"].format(budget=budget, listed=listed, first=b.wants[0], second=b.wants[1])
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
-        """The buyer: who it is (`buyer`), the `listed` price and the seller's messages as `pitches`."""
+        """The buyer's profile (`buyer`), the `listed` price and the seller's messages as `pitches`."""
         if seat != USER:
             return Frozen()
         return Frozen[Any](buyer=state.buyer, listed=state.listed, pitches=state.pitches)
@@ -212,13 +211,13 @@ class CarDealer(Env[State]):
         return step._replace(rewards=Frozen({AGENT: self._sale_reward(state)}))
 
     def _sale_reward(self, state: State) -> float:
-        """A language model may accept any offer, so the reward has a top."""
+        """The reward of a sale, capped, because a language model may accept any offer."""
         budget = state.buyer.share * state.listed / 100
         top = self.spec.reward_range[1]
         return min(top, state.offered / (1000.0 if self.reward == "price" else (budget + state.listed) / 2))
 
     def _end_game(self, state: State, told: str, reply: str, buyer_state: str, outcome: Outcome) -> Step:
-        """The end; the rewards of one without a sale."""
+        """End the game, with the reward of a game without a sale."""
         info = Frozen[Any](buyer_state=buyer_state, reply=reply)
         unsold = Frozen({AGENT: (100 - state.buyer.share) / 100}) if self.reward == "fancy" else EMPTY
         return Step(state._replace(seat=None), Frozen({AGENT: told}), unsold, info, outcome)
@@ -241,8 +240,8 @@ def _shuffle_buyers(split: str) -> tuple[BuyerProfile, ...]:
 
 @lru_cache(maxsize=256)
 def _legal_messages(listed: int) -> tuple[str, ...]:
-    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every per cent in whole 50
-    dollars, and every thousand dollars, in which buyers think."""
+    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every percent in multiples
+    of 50 dollars, and every thousand dollars, in which buyers think."""
     steps = {listed * share // 100 // 50 * 50 for share in range(75, 121)}
     prices = sorted(steps | set(range(-(-listed * 3 // 4 // 1000) * 1000, listed * 6 // 5 + 1, 1000)))
     return (
@@ -255,10 +254,12 @@ def _legal_messages(listed: int) -> tuple[str, ...]:
 
 
 def _confirmation_message(answer: str) -> str:
-    """A legal answer as a sentence; other texts as they are."""
+    """A legal answer as a sentence; other texts unchanged."""
     if _PRICE.fullmatch(answer):
         return f"I can offer it to you for {answer}."
-    return f"This one has {answer}." if answer in _PAIRS else answer
+    return (
+        f"This one has {answer}. Let me show you both, so that you see how they work." if answer in _PAIRS else answer
+    )
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,7 @@
 """The exact posterior over buyers: uniform over those who would have given all replies so far.
 
 A reply is a function of the buyer and the seller's messages. A reply that no remaining buyer would give comes from a
-user that this filter does not know; it changes nothing.
+user that the filter does not model; it changes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST = 2_000
 
 
 class DealFilter(Filter):
-    """See the module. Immutable; `fitting` are the buyers left and `pitches` the messages so far."""
+    """See the module. Immutable; `fitting` are the remaining buyers and `pitches` the messages so far."""
 
     def __init__(
         self,

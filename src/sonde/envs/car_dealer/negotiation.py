@@ -1,16 +1,26 @@
-"""What a seller says of a car, and how a buyer of known character takes it.
+"""The content of a seller's message about a car, and the reaction of a buyer of known character.
 
-The characters are those of LMRL-Gym (D.8): one who loves discounts, one who wants features, one who is impatient. The
-rules are ours. A buyer has a budget (a share of the list price) and two features it wants, and accepts an offer up to a
-limit that follows from how it has been treated:
+The characters are those of LMRL-Gym (D.8): one loves discounts, one wants features, one is impatient. The rules are
+ours. A buyer has a budget (a share of the list price) and two features it wants. Nobody buys on the first message, and
+nobody buys on a price alone:
 
-    bargain      its budget, but never more than 95 % of the list price: without a discount there is no deal
-    features     108 % of its budget once both features are confirmed, 90 % before
-    impatient    105 % of its budget, less 2 % of the list price for every message after the second and for every one of
+    evidence     A message is convincing about the features that it names, if it names at most two: a catalogue, or "it
+                 has everything", convinces nobody. The feature lover must be convinced of both wishes, by messages of
+                 at least 12 words; the others of one wish, by any message.
+    concession   An offer that is lower than all earlier ones by at least half a percent of the list price.
+    raise        An offer above an earlier one. It costs three more units of the buyer's patience.
+
+A buyer accepts an offer up to a limit that depends on how it has been treated:
+
+    bargain      its budget, but at most 95 % of the list price, minus 2.5 % of the list price for each concession short
+                 of four; and it never buys before the second concession
+    features     98 % of its budget, and 7 % more for each wish that it is convinced of, minus 3 % of the list price for
+                 each concession after the second: a car on sale must have a fault
+    impatient    112 % of its budget, minus 3 % of the list price for each message after the third, and 4 % for each of
                  more than 40 words
 
-Patience is 8 messages (5 for the impatient), an offer more than 15 % above the limit costs one more; when it is out
-the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
+Patience lasts 18 messages (9 for the impatient); an offer more than 15 % above the limit costs one more. When it is
+used up the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
 """
 
 from __future__ import annotations
@@ -47,16 +57,16 @@ _STATED = re.compile(
     r"\b(?:list(?:ed)? (?:price|at|for)|sticker|msrp|retail|budget|(?:not|to|i|would|will|can) (?:only )?pay|spend"
     r"|afford|worth|valued|originally|normally|usually|used to|was|were|elsewhere|others?|competitors?|dealers?)\b"
 )
-"""What makes a price one that is known, not one that is offered."""
+"""Words before a price that state it as known instead of offering it."""
 _OFFERED = re.compile(
     r"\b(?:offer|sell it|yours|let you|(?:i|we) (?:can|could|will|would) (?:do|go|make|give|let|ask|only)"
     r"|you (?:can|could|may) (?:have|get)|take it|have it)\b"
 )
 _DENIED = re.compile(r"\b(?:not|never|no|nobody|without|nor|neither)\b(?! (?:only|until))(?P<rest>.*)")
 _BOUND = re.compile(r"\b(?:less|lower|below|under|more|above|over|higher|beyond|better|beat|exceed|problem|doubt)\b")
-"""Behind a negation, what makes it a limit: "I cannot go below $28,000" offers that."""
+"""Comparisons that, after a negation, make a price a limit: "I cannot go below $28,000" offers that price."""
 _FITS = re.compile(r"\b(?:budget|price range|afford|spend|too much|expensive)\b")
-"""A question about a price that is not an offer of it, wherever the price stands."""
+"""A question about a price that does not offer it, wherever the price stands."""
 _MONEY = frozenset(("dollar", "dollars", "buck", "bucks", "usd"))
 _OFF = frozenset(("off", "discount", "below", "reduction", "rebate", "cheaper", "less"))
 _MEASURED = frozenset(("mile", "miles", "km", "kilometers", "kilometres", "people", "customers"))
@@ -65,7 +75,11 @@ _BUDGET = re.compile(r"\b(?:budget|spend|afford|price range|how much (?:can|woul
 _WISHES = re.compile(
     r"\b(?:features?|looking for|important to you|need|must[- ]haves?|options?|want|equipment|matters?)\b"
 )
-_WORDY, _FAR, _PATIENT, _IMPATIENT = 40, 15, 8, 5
+_WORDY, _EXPLAINED, _NAMED = 40, 12, 2
+"""The number of words above which a message is too long, the words that a feature lover wants to hear about a feature,
+and the features allowed per message."""
+_FAR, _PATIENT, _IMPATIENT, _RAISE = 15, 18, 9, 3
+"""The percentage above the limit that is far out of reach; patience in messages; the cost of a raise in patience."""
 
 
 class BuyerProfile(NamedTuple):
@@ -86,7 +100,7 @@ def describe_buyer(buyer: BuyerProfile) -> str:
 
 
 class Pitch(NamedTuple):
-    """A parsed message of the seller. `prices` are the different prices it offers, in dollars, `off` the discounts, in
+    """A parsed message of the seller. `prices` are the different prices it offers, in dollars; `off` the discounts, in
     dollars, or below 1 as a share of the list price."""
 
     prices: tuple[int, ...]
@@ -106,14 +120,14 @@ class Reaction(NamedTuple):
 
 
 def all_buyers() -> tuple[BuyerProfile, ...]:
-    """All buyers there are; each is equally likely."""
+    """All possible buyers; each is equally likely."""
     pairs = tuple(combinations(FEATURES, 2))
     return tuple(BuyerProfile(c, s, wants) for c, s, wants in product(CHARACTERS, SHARES, pairs))
 
 
 @lru_cache(maxsize=4096)
 def read_pitch(said: str) -> Pitch:
-    """A message of the seller. A feature counts as confirmed where it is neither denied nor asked for.
+    """Parse a message of the seller. A feature counts as confirmed if it is neither denied nor asked about.
 
     >>> read_pitch("It has a sunroof, but no navigation. I can do $31,500. What is your budget?")
     Pitch(prices=(31500,), off=(), confirmed=('sunroof',), asks_budget=True, asks_wishes=False, words=15)
@@ -141,8 +155,8 @@ class _Sum(NamedTuple):
 
 
 def _find_sums(said: str) -> list[_Sum]:
-    """The sums that a message puts forward: not "the list price is $30,000", "is $20,000 within your budget?", or "I
-    would never sell it for $20,000"."""
+    """The sums that a message offers: not "the list price is $30,000", "is $20,000 within your budget?", or "I would
+    never sell it for $20,000"."""
     found = list[_Sum]()
     for sentence in split_sentences(said, clauses=False):
         if sentence.endswith("?") and _FITS.search(sentence.lower()) and not _OFFERED.search(sentence.lower()):
@@ -206,9 +220,9 @@ _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offered_price(pitch: Pitch, listed: int) -> int:
-    """Return the offered price: the only price in the message apart from the list price, or else the list price less
-    the only discount. 0 if there is none, if there are several, or if it is less than half the list price, which can
-    only be a slip."""
+    """The offered price: the only price in the message apart from the list price, or else the list price minus the only
+    discount. 0 if there is none, if there are several, or if it is less than half the list price, which must be a
+    slip."""
     named = [p for p in pitch.prices if p != listed]
     if not named:
         named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
@@ -221,49 +235,89 @@ def _is_affirmed(told: str, cue: str) -> bool:
     return at >= 0 and not _LACKS.search(told[:at].rpartition(" but ")[2])
 
 
-def price_limit(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> int:
-    """The most that the buyer would pay now, in dollars."""
+class Talk(NamedTuple):
+    """A summary of the messages, the same for every buyer: the features named in messages of few features, those in
+    messages of enough words, the lowest offer (0 if there is none), and the numbers of concessions, of messages, and of
+    messages with too many words. `raised`: the last offer is above an earlier one."""
+
+    named: frozenset[str] = frozenset()
+    explained: frozenset[str] = frozenset()
+    lowest: int = 0
+    concessions: int = 0
+    messages: int = 0
+    wordy: int = 0
+    raised: bool = False
+
+
+@lru_cache(maxsize=1 << 14)
+def summarise_talk(pitches: tuple[Pitch, ...], listed: int) -> Talk:
+    """Summarise the messages so far."""
+    if not pitches:
+        return Talk()
+    before, now = summarise_talk(pitches[:-1], listed), pitches[-1]
+    price, found = offered_price(now, listed), frozenset(now.confirmed if len(now.confirmed) <= _NAMED else ())
+    concession = 0 < price <= before.lowest - listed / 200
+    return Talk(
+        named=before.named | found,
+        explained=before.explained | (found if now.words >= _EXPLAINED else frozenset()),
+        lowest=min(price or before.lowest, before.lowest or price),
+        concessions=before.concessions + concession,
+        messages=before.messages + 1,
+        wordy=before.wordy + (now.words > _WORDY),
+        raised=price > before.lowest > 0,
+    )
+
+
+def price_limit(buyer: BuyerProfile, talk: Talk, listed: int) -> int:
+    """The most that the buyer would pay after this talk, in dollars, if it buys at all (`is_persuaded`)."""
     budget = buyer.share * listed // 100
     if buyer.character == "bargain":
-        return min(budget, 95 * listed // 100)
+        return min(budget, 95 * listed // 100) - max(0, 4 - talk.concessions) * listed // 40
     if buyer.character == "features":
-        confirmed = {f for p in pitches for f in p.confirmed}
-        return (108 if set(buyer.wants) <= confirmed else 90) * budget // 100
-    tiresome = max(0, len(pitches) - 2) + sum(p.words > _WORDY for p in pitches)
-    return 105 * budget // 100 - 2 * tiresome * listed // 100
+        wishes = len(talk.explained.intersection(buyer.wants))
+        return (98 + 7 * wishes) * budget // 100 - max(0, talk.concessions - 2) * 3 * listed // 100
+    return 112 * budget // 100 - (3 * max(0, talk.messages - 3) + 4 * talk.wordy) * listed // 100
+
+
+def is_persuaded(buyer: BuyerProfile, talk: Talk) -> bool:
+    """Whether the buyer has heard what it needs before it buys at any price."""
+    if buyer.character == "features":
+        return talk.explained.issuperset(buyer.wants)
+    heard = talk.messages > 1 and not talk.named.isdisjoint(buyer.wants)
+    return heard and (buyer.character == "impatient" or talk.concessions >= 2)
 
 
 def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> Reaction:
-    """Return the buyer's reaction to the last message."""
-    now, most = pitches[-1], price_limit(buyer, pitches, listed)
-    price = offered_price(now, listed)
-    if 0 < price <= most:
+    """The buyer's reaction to the last message."""
+    pitches, now = tuple(pitches), pitches[-1]
+    talk, price = summarise_talk(pitches, listed), offered_price(now, listed)
+    if talk.messages > 1 and 0 < price <= price_limit(buyer, talk, listed) and is_persuaded(buyer, talk):
         return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
     patience = _IMPATIENT if buyer.character == "impatient" else _PATIENT
-    if 2 * len(pitches) >= patience and _spent_patience(buyer, pitches, listed) >= patience:
+    if _spent_patience(buyer, pitches, listed) >= patience:
         return Reaction("No, this is going nowhere. Goodbye.", leaves=True)
-    parts = [_reply_to_price(buyer, pitches, price, listed)] if price else []
+    parts = [_reply_to_price(buyer, talk, price, listed)] if price else []
     if now.asks_wishes:
         parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
     if now.asks_budget:
         parts.append(f"I would rather not pay more than ${_named_budget(buyer, listed):,}.")
-    return Reaction(" ".join(parts) or _reply_to_talk(buyer, now))
+    return Reaction(" ".join(parts) or _reply_to_talk(buyer, now, talk))
 
 
-def _spent_patience(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> int:
-    """Patience that the messages have cost: one or two each."""
-    return _spent_patience_before(buyer, tuple(pitches[:-1]), listed) + 1 + _is_far(buyer, pitches, listed)
+@lru_cache(maxsize=1 << 16)
+def _spent_patience(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int) -> int:
+    """The patience that the messages have cost; cached, because a seller who compares messages asks for it for every
+    buyer."""
+    if not pitches:
+        return 0
+    talk, price = summarise_talk(pitches, listed), offered_price(pitches[-1], listed)
+    now = 1 + _is_far(price, price_limit(buyer, talk, listed)) + _RAISE * talk.raised
+    return _spent_patience(buyer, pitches[:-1], listed) + now
 
 
-@lru_cache(maxsize=1 << 14)
-def _spent_patience_before(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int) -> int:
-    """Return the patience spent before; cached, because a seller who weighs messages asks it for every buyer."""
-    return _spent_patience(buyer, pitches, listed) if pitches else 0
-
-
-def _is_far(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> bool:
-    """Whether the last message offers a price that is out of the question."""
-    return offered_price(pitches[-1], listed) > (100 + _FAR) * price_limit(buyer, pitches, listed) // 100
+def _is_far(price: int, limit: int) -> bool:
+    """Whether an offer is far out of reach."""
+    return price > (100 + _FAR) * limit // 100
 
 
 _WISH = {
@@ -274,28 +328,40 @@ _WISH = {
 
 
 def _named_budget(buyer: BuyerProfile, listed: int) -> int:
-    """Return the budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
+    """The budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000
 
 
-def _reply_to_price(buyer: BuyerProfile, pitches: Sequence[Pitch], price: int, listed: int) -> str:
-    most = price_limit(buyer, pitches, listed)
-    missing = [w for w in buyer.wants if all(w not in p.confirmed for p in pitches)]
-    if buyer.character == "features" and missing:
-        return f"Before we talk about money: does it have {_SHOWN.get(missing[0], missing[0])}?"
+def _reply_to_price(buyer: BuyerProfile, talk: Talk, price: int, listed: int) -> str:
+    if talk.raised:
+        return f"A moment ago it was ${talk.lowest:,}."
+    heard = talk.explained if buyer.character == "features" else talk.named
+    missing = [w for w in buyer.wants if w not in heard]
+    if missing and (buyer.character == "features" or len(missing) == len(buyer.wants)):
+        asked = _SHOWN.get(missing[0], missing[0])
+        return f"{'Before we talk about money: d' if buyer.character == 'features' else 'D'}oes it have {asked}?"
     if buyer.character == "bargain" and price > 95 * listed // 100:
         return "And where is my discount?"
-    far = price > (100 + _FAR) * most // 100
+    if price <= price_limit(buyer, talk, listed):
+        return "You can do better than that." if buyer.character == "bargain" else "Let me look at it first."
+    if buyer.character == "features" and talk.concessions > 2:
+        return "Why does it get cheaper and cheaper? Is something wrong with it?"
+    far = _is_far(price, price_limit(buyer, talk, listed))
     said = "That is far too much." if far else "That is a little more than I will pay."
     return f"{said} I do not have all day." if buyer.character == "impatient" else said
 
 
-def _reply_to_talk(buyer: BuyerProfile, now: Pitch) -> str:
+def _reply_to_talk(buyer: BuyerProfile, now: Pitch, talk: Talk) -> str:
     if len(now.prices) > 1:
         return "Which price is it now?"
-    if buyer.character == "features" and set(now.confirmed) & set(buyer.wants):
-        return "Good, that is what I am after. Go on."
+    if len(now.confirmed) > _NAMED:
+        return "You are reading me the whole catalogue. Which of that matters to me?"
+    mine = set(now.confirmed).intersection(buyer.wants)
+    if buyer.character == "features" and mine:
+        if mine <= talk.explained:
+            return "Good, that is what I am after. Go on."
+        return f"And what is so good about the {min(mine, key=buyer.wants.index)}?"
     if buyer.character == "impatient" and now.words > _WORDY:
         return "That is a lot of words. What does it cost?"
     return "I see. So what can you offer me?"

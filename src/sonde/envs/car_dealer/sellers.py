@@ -1,20 +1,21 @@
-"""The three sellers of LMRL-Gym's car dealer, each with one way to sell, whoever the buyer is.
+"""The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
-Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
+Source: arXiv 2311.18232, D.8: one gives discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
-The paper's are prompts to a language model. These are programs of ours:
+The paper's sellers are prompts to a language model. These are our own programs:
 
-    discounts   three messages about what can be saved, then offers: 3 % off the list price, and 3 % more every time
-    features    asks for wishes, praises all features, two in a message, and then stays with the list price
-    concise     says the list price, and nothing else, ever
+    discounts   asks for wishes and budget, says in a few words that the car has the wishes, talks at length about
+                possible savings, then offers: 3 % off the list price, and 3 % more every time
+    features    asks for wishes, praises them and then all other features, two per message, and then insists on the list
+                price
+    concise     states the list price, and answers in a few words whether the car has what the buyer asks for
 
-`style="drawn"` draws one of them for every episode, each as often. Of the 105 buyers of a character, these buy from
-discounts, features and concise: bargain 90, 0, 0; features 60, 60, 0, at lower prices from the first; impatient 30, 15,
-45.
+`style="drawn"` draws one of them uniformly for every episode.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, unknown
@@ -24,19 +25,18 @@ from .negotiation import FEATURES
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
 _STEP = 3
-"""Percent of the list price that each offer of the generous seller is lower than the one before."""
+"""Percent of the list price by which the generous seller lowers each offer."""
 _LEAST = 70
-"""Percent of the list price below which it does not go."""
-_SAVINGS = (
+"""The lowest offer of this seller, in percent of the list price."""
+_OPENING = (
     "Good morning, and how lucky that you have come to us in this very week, because there is hardly a car in the "
     "house on which I could not do something for you, and there is nothing that I like better than to see a customer "
-    "go home with money left. What is your budget?",
+    "go home with money left. What features are you looking for, and what is your budget?"
+)
+_SAVINGS = (
     "Then let me tell you how we do this here. There is a reduction for the season, one for paying at once, and one "
     "for coming back, and if they are not enough, then I always find another one somewhere, since nobody should pay "
-    "what is written on the sign.",
-    "I have just gone through my papers for you, and it looks very good indeed. The reduction for the season still "
-    "holds until the evening, the one for paying at once can be added to it, and beyond that I still have a little "
-    "room, which I am only too happy to use for you.",
+    "what is written on the sign."
 )
 _WISHES = "Good morning! This car is a joy to drive. What features are you looking for?"
 _PRAISE = (
@@ -54,7 +54,7 @@ class CarDealerSellers(ProgramPolicy):
 
     def __post_init__(self) -> None:
         if self.style not in _CHOICES:
-            raise unknown("dealer: style", self.style, _CHOICES)
+            raise unknown("agents:car_dealer_sellers: style", self.style, _CHOICES)
 
     def act_now(self, view: View) -> Action:
         listed = view.public.get("listed")
@@ -63,23 +63,49 @@ class CarDealerSellers(ProgramPolicy):
         style = self.style
         if style == "drawn":
             style = view.memory or STYLES[Rng(view.seed).randrange(len(STYLES))]
-        return Action(seller_message(style, view.turn, listed), memory=style if self.style == "drawn" else None)
+        heard = view.messages[-1].content if view.turn else ""
+        memory = style if self.style == "drawn" else None
+        return Action(seller_message(style, view.turn, listed, find_features(heard), self._wishes(view)), memory=memory)
+
+    @staticmethod
+    def _wishes(view: View) -> Sequence[str]:
+        """The features that the buyer named first."""
+        replies = (find_features(m.content) for m in view.messages[1:] if m.role == "user")
+        return next((found for found in replies if found), ())
 
 
-def seller_message(style: str, turn: int, listed: int) -> str:
-    """Return what a seller of that style says in a turn, counted from 0.
+def find_features(text: str) -> Sequence[str]:
+    """The features that a buyer's reply names.
+
+    >>> find_features("It must have a sunroof and navigation, or I am not interested.")
+    ('navigation', 'sunroof')
+    """
+    return tuple(feature for feature in FEATURES if feature in text)
+
+
+def seller_message(style: str, turn: int, listed: int, asked: Sequence[str] = (), wishes: Sequence[str] = ()) -> str:
+    """The message of a seller with that style in a turn, counted from 0, to a buyer who has just `asked` for features
+    and has named its `wishes` before.
 
     >>> seller_message("concise", 0, 30_000), seller_message("discounts", 4, 30_000)
     ('The price is $30,000.', 'I can offer it to you for $28,200.')
     """
     if style == "discounts":
-        if turn < len(_SAVINGS):
-            return _SAVINGS[turn]
-        price = listed * max(_LEAST, 100 - _STEP * (turn + 1 - len(_SAVINGS))) // 100
-        return f"I can offer it to you for ${price:,}."
+        return _discount_message(turn, listed, asked)
     if style == "features" and turn == 0:
         return _WISHES
     if style == "features" and turn <= len(FEATURES) // 2:
-        first, second = FEATURES[2 * turn - 2 : 2 * turn]
-        return _PRAISE.format(first=first, second=second)
-    return f"The price is ${listed:,}."
+        order = [*wishes, *(f for f in FEATURES if f not in wishes)]
+        return _PRAISE.format(first=order[2 * turn - 2], second=order[2 * turn - 1])
+    return f"It has {' and '.join(asked)}." if asked and style == "concise" else f"The price is ${listed:,}."
+
+
+def _discount_message(turn: int, listed: int, asked: Sequence[str]) -> str:
+    if turn == 0:
+        return _OPENING
+    if turn == 1 and asked:
+        return f"It has {' and '.join(asked)}."
+    if turn <= 2:
+        return _SAVINGS
+    price = listed * max(_LEAST, 100 - _STEP * (turn - 2)) // 100
+    return f"I can offer it to you for ${price:,}."

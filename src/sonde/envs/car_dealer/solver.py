@@ -1,21 +1,23 @@
-"""The reference seller: ask what the buyer wants and would pay, confirm its wishes, make the offer that is worth most.
+"""The reference seller: ask what the buyer wants and would pay, show its wishes, and come down to the most valuable
+price.
 
-Exact expected revenue on the posterior over buyers (`View.filter`), one offer ahead: of all prices that may be offered,
-the one whose price times the probability that it is accepted at once is highest. Wishes are confirmed first where some
-buyer left would pay more for it. The question at the start costs a message, but tells the characters apart.
+Plans on the exact posterior over buyers (`View.filter`). The question at the start tells characters, wishes and most
+budgets apart. Then the most likely wishes are shown. The *target* is the price that maximises the price times the share
+of remaining buyers that would pay it, once treated as they like. If concessions are missing, the offers begin above the
+target, by one small step for each concession, so that the last of them is the target.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sonde.core import Action, ProgramPolicy, View
 
 from .._shared.needs import require_filter
 from .filter import DealFilter
-from .negotiation import Pitch, offered_price, price_limit, read_pitch
+from .negotiation import Talk, offered_price, price_limit, read_pitch, summarise_talk
 
 _QUESTION = "What features are you looking for, and what is your budget?"
 
@@ -31,21 +33,22 @@ class CarDealerSolver(ProgramPolicy):
 
 
 def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
-    """Choose a confirmation that raises some buyer's limit, else the offer of highest expected price."""
-    for message in legal:
-        if (pitch := read_pitch(message)).confirmed and _raises_limit(known, pitch):
-            return message
-    return max(legal, key=lambda message: _expected_price(known, read_pitch(message)))
+    """Choose a message about the most likely wishes until they are shown, then an offer."""
+    talk = summarise_talk(known.pitches, known.listed)
+    (wants, _), *_ = Counter(b.wants for b in known.fitting).most_common(1)
+    if not talk.explained.issuperset(wants):
+        return next(m for m in legal if set(read_pitch(m).confirmed) == set(wants))
+    return _choose_offer(known, talk, {offered_price(read_pitch(m), known.listed): m for m in legal})
 
 
-def _raises_limit(known: DealFilter, pitch: Pitch) -> bool:
-    """Whether the likeliest wishes are these and not confirmed yet, for a buyer who pays for that."""
-    wants = Counter(b.wants for b in known.fitting if b.character == "features").most_common(1)
-    confirmed = {f for p in known.pitches for f in p.confirmed}
-    return bool(wants) and set(wants[0][0]) == set(pitch.confirmed) and not confirmed >= set(pitch.confirmed)
-
-
-def _expected_price(known: DealFilter, pitch: Pitch) -> float:
-    """The price times the share of buyers left that accept it now."""
-    price, heard = offered_price(pitch, known.listed), (*known.pitches, pitch)
-    return price * sum(price <= price_limit(b, heard, known.listed) for b in known.fitting) / len(known.fitting)
+def _choose_offer(known: DealFilter, talk: Talk, messages: Mapping[int, str]) -> str:
+    """The target price, or a step above it for each concession that a bargain hunter still expects."""
+    buyers, listed = known.fitting, known.listed
+    bargain = sum(b.character == "bargain" for b in buyers) > len(buyers) / 2
+    missing = max(0, 4 - talk.concessions - (talk.lowest > 0)) if bargain else 0
+    then = talk._replace(concessions=4 if bargain else talk.concessions, messages=talk.messages + 1)
+    limits = [price_limit(b, then, listed) for b in buyers]
+    prices = sorted(price for price in messages if price)
+    target = max(prices, key=lambda price: price * sum(price <= limit for limit in limits))
+    wanted = target + missing * listed // 80
+    return messages[next((price for price in prices if price >= wanted), prices[-1])]

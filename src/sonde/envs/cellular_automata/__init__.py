@@ -1,1 +1,1 @@
-"""Cellular automata: the environment and all that belongs to it."""
+"""The Cellular automata environment and everything about it."""

@@ -1,15 +1,15 @@
 """Cellular automata: find a rule that turns the given rows of cells into the given outputs.
 
-Source: PAPRIKA, table 1 and appendix B.4.6: one of the 256 elementary rules, 3 input rows of 3 to 10 cells,
-wrapped, with their outputs shown from the start; a guess wins when it gives all the outputs, whether or not it is the
-hidden rule; 6 turns, 1000 training and 500 test tasks. Rewards: 1 on the winning turn, else 0.
-Departures: the rows of a task differ from each other and no two tasks are the same; a guess needs all eight
-neighborhoods with states 0 or 1, else it costs a turn (the paper's code takes any character for a state).
+Source: PAPRIKA, table 1 and appendix B.4.6: one of the 256 elementary rules, 3 input rows of 3 to 10 cells, wrapped,
+with their outputs shown from the start; a guess wins if it gives all the outputs, whether or not it is the hidden rule;
+6 turns, 1000 training and 500 test tasks. Rewards: 1 on the winning turn, otherwise 0. Departures: the rows of a task
+differ from each other and no two tasks are equal; a guess needs all eight neighborhoods with states 0 or 1, otherwise
+it costs a turn (the paper's code accepts any character as a state).
 
 Answers, apart from their syntax, are rules by their number from 0 to 255 (Wolfram's): bit b of the number is the new
-state of neighborhood b. A guess is answered with what the agent could have computed, so no turn carries information:
-the posterior is uniform over the rules that fit from the first turn to the last, every expected gain is 0, and
-efficiency is not defined. What the environment tests is deduction, which the success measures.
+state of neighborhood b. The agent could compute the reply to any guess, so no turn carries information: the posterior
+is uniform over the rules that fit, from the first turn to the last, every expected gain is 0, and efficiency is
+undefined. The environment tests deduction, which the success rate measures.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _RULE = re.compile(r"<rule>([01]{3}):([01])</rule>")
 def read_rule(answer: str) -> Mapping[str, str] | None:
     """The states in the `<rule> 111: 0 </rule>` tags of an answer; None unless they form one complete rule.
 
-    Case, white space and text outside the tags do not matter, nor does a tag that repeats another.
+    Case, white space, text outside the tags and duplicate tags are ignored.
     """
     compact = "".join(answer.split()).lower()
     pairs: list[tuple[str, str]] = _RULE.findall(compact)
@@ -120,7 +120,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
             source="PAPRIKA (arXiv 2502.17543), table 1 and appendix B.4.6",
             reference="entropy",
             departures=(
-                "the rows of a task differ, and so do the tasks",
+                "the rows of a task are distinct, and so are the tasks",
                 "states other than 0 and 1 cost a turn",
                 *self.paprika_departures,
             ),
@@ -209,7 +209,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return _RULES
 
     def say(self, answer: str) -> str:
-        """The `<rule>` tags of a rule given by its number or its eight states; any other answer as it is."""
+        """The `<rule>` tags of a rule given by its number or its eight states; any other answer unchanged."""
         states = f"{int(answer):08b}" if answer in _RULES else answer
         return tag_answer(_answer_form(states, "\n") if re.fullmatch("[01]{8}", states) else answer)
 
@@ -268,7 +268,7 @@ def _format_examples(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple
 
 
 def _compare_outputs(state: State, outputs: tuple[str, ...]) -> str:
-    """A guess's outputs for the inputs, beside the required ones."""
+    """A guess's outputs for the inputs, next to the required ones."""
     say, rows = load_pieces("cellular_automata"), _format_examples(state.inputs, state.outputs)
     lines: list[str] = []
     for row, mine, theirs in zip(rows, outputs, state.outputs, strict=True):

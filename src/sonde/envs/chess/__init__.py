@@ -1,8 +1,8 @@
-"""Chess: the environment and all that belongs to it."""
+"""The Chess environment and everything about it."""
 
 REGISTERED = {
     "agents:chess": "solver:ChessSolver",
     "users:minimax": "minimax:Minimax",
     "users:stockfish": "stockfish:Stockfish",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

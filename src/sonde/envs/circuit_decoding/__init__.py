@@ -1,6 +1,6 @@
-"""Circuit decoding: the environment and all that belongs to it."""
+"""The Circuit decoding environment and everything about it."""
 
 REGISTERED = {
     "agents:circuit_decoding": "solver:CircuitDecodingSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -4,11 +4,11 @@ Source: Multi-Turn Puzzles (MTP), appendix A.2. A truth table is a whole number 
 counting order, and is written as the outputs in that order: AND of two inputs is `0001`, as a number 8.
 
 Published: all gates are used; each circuit gets enough AND and OR gates to join its inputs into one output; circuits
-are built layer by layer, a layer being one gate that joins two signals drawn at random, or inverts one, the rest
-carried forward. A joining gate uses up two signals and gives one, so a circuit of n inputs takes n - 1 of them, no more
-and no fewer: the totals must have AND + OR = circuits * (n - 1), and every input is used exactly once.
-Ours, where the paper names no distribution: AND and OR gates are shuffled and dealt n - 1 to a circuit; every NOT gate
-goes to a circuit drawn uniformly; the gates of a circuit are placed in an order drawn uniformly.
+are built layer by layer, where a layer is one gate that joins two randomly drawn signals, or inverts one, and the
+others are carried forward. A joining gate consumes two signals and produces one, so a circuit with n inputs takes
+exactly n - 1 of them: the totals must have AND + OR = circuits * (n - 1), and every input is used exactly once. Ours,
+because the paper names no distribution: AND and OR gates are shuffled and dealt n - 1 to a circuit; every NOT gate goes
+to a uniformly drawn circuit; the gates of a circuit are placed in a uniformly drawn order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAMES = "abcd"
 
 
 class Gates(NamedTuple):
-    """How many gates of each kind."""
+    """The number of gates of each kind."""
 
     ands: int
     ors: int
@@ -41,7 +41,7 @@ class Gates(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How many circuits, and how many inputs each has."""
+    """The number of circuits, and of inputs of each."""
 
     circuits: int
     inputs: int
@@ -117,7 +117,7 @@ def build_circuit(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
     return signals[0]
 
 
-# --- its exact distribution ------------------------------------------------------------------------------------------
+# --- exact distribution of the construction --------------------------------------------------------------------------
 
 
 def table_distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
@@ -128,7 +128,8 @@ def table_distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
 
 @cache
 def _distribution_from(signals: Tables, gates: Gates, full: int) -> Mapping[int, Fraction]:
-    """The same from a layer of signals (sorted: their order does not matter) and the gates still to be placed."""
+    """The distribution from a layer of signals (sorted, because their order does not matter) and the gates still to be
+    placed."""
     if not sum(gates):
         return {signals[0]: Fraction(1)}
     found: dict[int, Fraction] = {}
@@ -173,7 +174,7 @@ def gate_deals(shape: Shape, gates: Gates) -> Iterator[tuple[Deal, Fraction]]:
 
 
 def prior(shape: Shape, gates: Gates) -> Mapping[Tables, Fraction]:
-    """Probability of every result of `draw_tables`; to be listed for small shapes only."""
+    """Probability of every result of `draw_tables`; feasible only for small shapes."""
     found: dict[Tables, Fraction] = {}
     for dealt, p in gate_deals(shape, gates):
         parts = [table_distribution(shape.inputs, hand).items() for hand in dealt]
@@ -288,9 +289,10 @@ def tables_answer(tables: Tables, inputs: int) -> str:
 
 
 class Fitting(Sequence[str]):
-    """Every set of tables that agrees with the outputs seen, as answers; computed lazily, because there may be many.
+    """Every set of tables that agrees with the observed outputs, as answers; computed lazily, because there may be
+    many.
 
-    `seen` holds, for every circuit, the inputs asked for and the outputs told, as bits.
+    `seen` holds, for every circuit, the probed inputs and the observed outputs, as bits.
 
     >>> list(Fitting(((0b1111, 0b1000), (0b0111, 0b0110)), 2))
     ['1: 0001 ; 2: 0110', '1: 0001 ; 2: 0111']

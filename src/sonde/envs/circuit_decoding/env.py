@@ -3,16 +3,16 @@
 Source: Multi-Turn Puzzles (MTP), sections 2.1 and 3.1 and appendix A.2. Published: several circuits of some inputs and
 one output each, built layer by layer from a fixed total of AND, OR and NOT gates that the agent is told; 18 probes,
 each one input for one circuit, then the joint truth table on turn 19; the score is the share of circuits whose whole
-table is right; 300 test configurations. The HTML text of the paper has lost the constants, and gives no syntax.
-Ours: 3 circuits of 3 inputs, 3 AND, 3 OR and 3 NOT gates in all (so 24 table bits for 18 probes); how gates are dealt
-and placed (`circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables may be given on
-any turn and end the episode; the agent is told at the end how many were right; 300 training configurations; no two
-tasks have the same tables. A win is all tables right; the reward of the last turn is the score.
-Every circuit has exactly inputs - 1 AND and OR gates together, because each of them uses up two signals and gives one,
-so the number of OR gates follows from the rest.
+table is right; 300 test configurations. The HTML text of the paper has lost the constants, and gives no syntax. Ours: 3
+circuits of 3 inputs, 3 AND, 3 OR and 3 NOT gates in total (so 24 table bits for 18 probes); the dealing and placing of
+gates (`circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables may be given on any turn
+and end the episode; at the end the agent is told how many were right; 300 training configurations; no two tasks have
+the same tables. A win is all tables right; the reward of the last turn is the score. Every circuit has exactly inputs -
+1 AND and OR gates together, because each of them consumes two signals and produces one, so the number of OR gates
+follows from the other totals.
 
-Legal answers are the probes not made yet, and on the last turn the tables that have every output seen. Others are read
-too: a probe made again is answered again, and tables count on any turn.
+Legal answers are the probes not made yet, and on the last turn the tables that agree with every observed output. Other
+answers are accepted too: a repeated probe is answered again, and tables count on any turn.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CircuitDecoding(CertainEnv[State], AnswerTags):
-    """See the module docstring. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in all; `ands` AND
-    gates of the circuits * (inputs - 1) that join signals, the rest being OR, and `nots` in 0..6. `max_turns=n` means n
-    - 1 probes."""
+    """See the module docstring. `circuits` in 1..4 and `inputs` in 2..4 with at most 48 table bits in total; `ands` is
+    the number of AND gates among the circuits * (inputs - 1) joining gates, the others being OR, and `nots` in 0..6.
+    `max_turns=n` means n - 1 probes."""
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
 
@@ -98,7 +98,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
-            support="every set of circuits that the gates build, with the chance of being built",
+            support="every set of circuits that the gates build, with the probability of being built",
             source="Multi-Turn Puzzles (MTP), sections 2.1 and 3.1 and appendix A.2",
             reference="circuit_decoding",
             departures=(
@@ -117,7 +117,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         """`{"circuits": ["not (a and b) or c", "00010111", ...], "gates": {"and": 3, "or": 3, "not": 3}}`.
 
         A circuit is an expression that uses every input once, `a` being the first bit, or a truth table. Together they
-        must use exactly the gates, by default those of the configuration.
+        must use exactly `gates`, by default those of the configuration.
         """
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if not {"circuits"} <= set(setup) <= {"circuits", "gates"}:
@@ -182,7 +182,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         ).hidden
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        """Every set of tables, if there are few; `filter` handles the others."""
+        """Every set of tables, if there are few; use `filter` otherwise."""
         gates = _read_gates(public)
         n = self._support_bound(gates)
         if n > _MOST_LISTED:

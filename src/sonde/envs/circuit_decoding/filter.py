@@ -1,13 +1,13 @@
 """The exact posterior over the circuits' truth tables, computed without listing all of them.
 
-The totals of gates tie the circuits together, but given the deal (the gates of every circuit) they are independent:
+The totals of gates couple the circuits, but given the deal (the gates of every circuit) they are independent:
 
     P(tables, outputs seen) = sum over deals of P(deal) prod over circuits c of P(table_c | gates_c) [fits the outputs]
 
 So the weight of a deal after some outputs is P(deal) times, for every circuit, the mass of the tables that fit; and an
 output is a function of the tables, so the expected gain of a probe is the entropy of one bit. Tables with the same
 probability under every set of gates form a *class* (20 of them for the 64 tables of 3 inputs, 80 for the 832 of 4);
-entropy and the number of right tables need sums over tuples of classes only.
+entropy and the number of right tables only need sums over tuples of classes.
 
 Axes: C circuits, H hands (sets of gates that one circuit may have), T tables, X inputs, G cells. A cell is what is left
 of a class, or the one table that was answered.
@@ -89,9 +89,9 @@ class TableCells(NamedTuple):
 
 
 class CircuitFilter(Filter):
-    """The exact posterior after some turns. Make it with `start_filter`.
+    """The exact posterior after some turns. Create it with `start_filter`.
 
-    `seen` holds, for every circuit, the inputs asked for and the outputs told, as bits. `verdict` is the answer that
+    `seen` holds, for every circuit, the probed inputs and the observed outputs, as bits. `verdict` is the answer that
     ended the episode and how many of its tables were right.
     """
 
@@ -118,7 +118,7 @@ class CircuitFilter(Filter):
 
     @cached_property
     def fits_CT(self) -> npt.NDArray[np.bool_]:
-        """Whether a table has all the outputs seen."""
+        """Whether a table agrees with all observed outputs."""
         return np.array([[not (table ^ ones) & asked for table in self.game.tables] for asked, ones in self.seen])
 
     @cached_property
@@ -151,7 +151,7 @@ class CircuitFilter(Filter):
         return np.where(told, 0.0, _row_entropies(np.stack([ones_CX, 1.0 - ones_CX], axis=-1)))
 
     def likeliest_tables(self) -> str:
-        """The answer of highest expected accuracy: the likeliest table of each circuit; ties go to the lowest one."""
+        """The answer of highest expected accuracy: the most likely table of each circuit; ties go to the lowest one."""
         tables = [self.game.tables[int(row_T.round(12).argmax())] for row_T in self.table_CT]
         return tables_answer(tuple(tables), self.game.shape.inputs)
 
@@ -163,7 +163,7 @@ class CircuitFilter(Filter):
 
     def _circuit_cells(self, c: int, said: int) -> TableCells:
         game, left = self.game, np.flatnonzero(self.fits_CT[c])
-        # A class number of its own keeps the table that was said apart.
+        # A separate class number isolates the stated table.
         classes = np.where(left == game.number.get(said, -1), -1, game.class_T[left])
         classes, first, size = np.unique(classes, return_index=True, return_counts=True)
         numbers = left[first]
@@ -210,7 +210,7 @@ class CircuitFilter(Filter):
         return float(self._after_verdict(each, self._match_tables([np.array([t]) for t in numbers])).item())
 
     def belief(self) -> Belief:
-        """Every tuple of tables; raises `UserError` if more than four million would have to be examined."""
+        """Every tuple of tables; raises `UserError` if that means examining more than four million."""
         left = [np.flatnonzero(fits) for fits in self.fits_CT]
         n = prod(len(numbers) for numbers in left)
         if n > _MOST_LISTED:
@@ -235,7 +235,7 @@ class CircuitFilter(Filter):
 
     def best_question(self) -> tuple[str, float]:
         """The probe of highest expected gain not made yet; on the last turn the tables whose number of right ones is
-        most uncertain, among those that agree with the outputs seen."""
+        most uncertain, among those that agree with the observed outputs."""
         open_CX = [[not asked >> x & 1 for x in range(self.game.shape.row_count)] for asked, _ in self.seen]
         if self._is_last or not np.any(open_CX):
             return self._best_tables
@@ -257,7 +257,7 @@ class CircuitFilter(Filter):
 
     @cached_property
     def _best_tables(self) -> tuple[str, float]:
-        """Searches all tuples of cells, and for each circuit one table that fits the outputs but no gates."""
+        """Search all tuples of cells and, for each circuit, one table that fits the outputs but no gates."""
         n, cells = (
             self.game.shape.circuits,
             [self._with_none(c, cell) for c, cell in enumerate(self._table_cells(None))],
@@ -278,7 +278,8 @@ class CircuitFilter(Filter):
         return tables_answer(tables, self.game.shape.inputs), float(gains[best])
 
     def _with_none(self, c: int, cell: TableCells) -> TableCells:
-        """The cells with one more, of size 0, for a table that fits the outputs but no gates, if there is one."""
+        """The cells with an additional one of size 0, for a table that fits the outputs but no gates, if there is
+        one."""
         asked, ones = self.seen[c]
         free = [x for x in range(self.game.shape.row_count) if not asked >> x & 1]
         filled = product((0, 1), repeat=len(free))
@@ -291,7 +292,7 @@ class CircuitFilter(Filter):
 
 
 def _count_marked(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
-    """The number of marked ones, for every choice of one from each."""
+    """The number of marked entries for every choice of one entry from each."""
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 
 

@@ -1,8 +1,8 @@
-"""Circuit decoding on the exact posterior: the probe whose output splits it best, then every circuit's likeliest table.
+"""Circuit decoding on the exact posterior: probe with the highest gain, then give each circuit's likeliest table.
 
-The probe of highest expected gain is the one whose output is nearest to a fair coin. The score is the share of right
-tables, so the answer takes the likeliest table of each circuit alone, which need not be the likeliest tables together.
-On the 300 test tasks (18 probes for 24 table bits):
+The probe with the highest expected gain is the one whose output probability is closest to one half. The score is the
+share of right tables, so the answer is the likeliest table of each circuit separately, which need not be the likeliest
+combination. On the 300 test tasks (18 probes for 24 table bits):
 
 | probes | tables | share of right tables | all right |
 |---|---|---|---|
@@ -10,7 +10,7 @@ On the 300 test tasks (18 probes for 24 table bits):
 | random, none twice (4 samples) | likeliest | 0.864 | 64.1 % |
 | random, none twice (16 samples) | random, agreeing with the outputs | 0.316 | 1.2 % |
 
-With best splits a single set of tables is left after 15.8 probes on average, where it happens at all (98 % of tasks).
+With best splits a single set of tables remains after 15.8 probes on average, in the 98 % of tasks where this happens.
 """
 
 from __future__ import annotations

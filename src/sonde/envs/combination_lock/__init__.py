@@ -1,6 +1,6 @@
-"""Combination lock: the environment and all that belongs to it."""
+"""The Combination lock environment and everything about it."""
 
 REGISTERED = {
     "agents:combination_lock": "solver:CombinationLockSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -1,10 +1,10 @@
-"""Combination lock: find a code of distinct digits by entering one digit at a time, each of them judged at once.
+"""Combination lock: find a code of distinct digits by entering one digit at a time; each is judged at once.
 
-Source: Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.4: three distinct digits, so 720 codes,
-H = 3 and K = 8 sub-episodes; a code drawn at random opens the lock with a chance of 1 in 720, below 0.14 %. Reward 1
-for the code, else 0.
-Departures: prompts are ours. The episode ends when the lock opens: from there on optimal play costs no regret. Entered
-digits may repeat, since all ten are actions in every step of the paper; "distinct" is said of the code.
+Source: Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.4: three distinct digits, so 720 codes, H
+= 3 and K = 8 sub-episodes; a random code opens the lock with probability 1 in 720, below 0.14 %. Reward 1 for the code,
+otherwise 0. Departures: prompts are ours. The episode ends when the lock opens: from there on optimal play has no
+regret. Entered digits may repeat, because all ten are actions in every step of the paper; "distinct" applies to the
+code.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The Bayes-optimal policy of the combination lock, computed: fewest failed sub-episodes in expectation.
+"""The Bayes-optimal policy of the combination lock: fewest failed sub-episodes in expectation.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.3, which plots this policy's regret without saying how it
-was computed. Here: backward induction over all states of knowledge. Under the uniform prior, what matters about a digit
-is only its status: untried, absent, present (with the places it cannot have) or fixed to a place. Digits of equal
-status are interchangeable, which leaves a few thousand states. An attempt that is lost already is used to learn; in one
-that can still succeed, learning and succeeding are weighed exactly. The objective is the regret of all attempts.
+was computed. Here: backward induction over all states of knowledge. Under the uniform prior, only the status of a digit
+matters: untried, absent, present (with the places it cannot have) or fixed to a place. Digits of equal status are
+interchangeable, which leaves a few thousand states. An attempt that has already failed is used to learn; in one that
+can still succeed, learning and succeeding are weighed exactly. The objective is the regret of all attempts.
 
-With ten digits, three places and eight attempts it opens every lock; expected sub-episodes, the last one included:
+With ten digits, three places and eight attempts it opens every lock; expected sub-episodes, including the last:
 3.9278 (`expected_sub_episodes()`).
 """
 
@@ -38,7 +38,7 @@ class LockKnowledge(NamedTuple):
     others: tuple[Status, ...] = ()
 
     def with_status(self, before: Status, now: Status) -> LockKnowledge:
-        """The knowledge after one digit's status changed."""
+        """The knowledge after one digit's status has changed."""
         others = list(self.others)
         if before in others and before != ABSENT:
             others.remove(before)
@@ -48,7 +48,7 @@ class LockKnowledge(NamedTuple):
 
 
 def count_codes(length: int, known: LockKnowledge) -> int:
-    """The number of codes that agree with what is known."""
+    """The number of codes that agree with the knowledge."""
     taken = [at for kind, at in known.others if kind == "fixed"]
     if len(set(taken)) < len(taken):
         return 0
@@ -68,7 +68,7 @@ def _count_placements(free: tuple[int, ...], present: tuple[int, ...]) -> int:
 
 
 def possible_statuses(length: int, status: Status, at: int) -> Iterator[Status]:
-    """The statuses that a digit may have after it was entered in a place."""
+    """The possible statuses of a digit after it was entered in a place."""
     kind, excluded = status
     if kind in ("absent", "fixed"):
         yield status
@@ -81,15 +81,15 @@ def possible_statuses(length: int, status: Status, at: int) -> Iterator[Status]:
 
 
 def present_status(length: int, excluded: int) -> Iterator[Status]:
-    """The status of a digit that is in the code, outside these places, if such a place exists."""
+    """The status of a digit that is in the code but in none of these places, if another place exists."""
     left = [i for i in range(length) if not excluded >> i & 1]
     if left:
         yield ("fixed", left[0]) if len(left) == 1 else ("present", excluded)
 
 
 class LockChoice(NamedTuple):
-    """The best status of digit to enter, the expected number of failed sub-episodes, and the probability to open in
-    time."""
+    """The status of the best digit to enter, the expected number of failed sub-episodes, and the probability of opening
+    in time."""
 
     status: Status
     failures: float
@@ -119,7 +119,7 @@ def _evaluate_entry(
 
 
 def _continue_entries(length: int, known: LockKnowledge, at: int, winning: bool, rounds: int) -> tuple[float, float]:
-    """Expected failures and probability to open from the next entry on."""
+    """Expected failures and probability of opening from the next entry on."""
     if at < length:
         return best_entry(length, known, at, winning, rounds)[1:]
     if winning:
@@ -131,7 +131,7 @@ def _continue_entries(length: int, known: LockKnowledge, at: int, winning: bool,
 
 
 def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -> float:
-    """The expected number of sub-episodes until the lock opens, or all of them, under optimal play.
+    """The expected number of sub-episodes until the lock opens or none are left, under optimal play.
 
     >>> round(expected_sub_episodes(), 4)
     3.9278
@@ -145,7 +145,8 @@ def expected_sub_episodes(symbols: int = 10, length: int = 3, rounds: int = 8) -
 
 @dataclass(frozen=True, kw_only=True)
 class CombinationLockSolver(ProgramPolicy):
-    """See the module docstring. Plays `combination_lock`; among digits of the best status, the first in order."""
+    """See the module docstring. Plays `combination_lock`; among digits of the best status, it enters the first in
+    order."""
 
     def act_now(self, view: View) -> Action:
         problem = require_finite_problem(view, "combination_lock", "code")

@@ -1,8 +1,8 @@
-"""Customer service: the environment and all that belongs to it."""
+"""The Customer service environment and everything about it."""
 
 REGISTERED = {
     "envs:customer_service_bandit": "bandit:CustomerServiceBandit",
     "agents:customer_service": "solver:CustomerServiceSolver",
     "users:customer": "user:Customer",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

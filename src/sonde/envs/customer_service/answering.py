@@ -1,9 +1,9 @@
-"""The customer's answers to questions and suggestions, and small talk where nothing else fits.
+"""The customer's answers to questions and suggestions, and small talk if nothing else fits.
 
-Ours. An answer is a full sentence about the finding, whatever the wording of the question, so that it is true even
-where the question was misread. Small talk follows from the message and from what everybody knows of the product, never
-from the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old
-is it?") have an answer per product (`answer_everyday`); the rest is a table, `data/talk.toml`.
+Own design. An answer is a full sentence about the finding, independent of the question's wording, so that it is true
+even if the question was misread. Small talk depends on the message and on common knowledge about the product, never on
+the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old is
+it?") have an answer per product (`answer_everyday`); the rest is a table, `data/talk.toml`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GOAL: Final = "Goal reached"
 
 
 class _Talk(NamedTuple):
-    """Forms of messages with their replies, in the order of trial, and the default reply per kind of message."""
+    """Patterns of messages with their replies, in the order of trial, and the default reply per kind of message."""
 
     rows: Sequence[tuple[re.Pattern[str], str]]
     plain: Mapping[str, str]
@@ -32,19 +32,19 @@ class _Talk(NamedTuple):
 
 @cache
 def _load_talk() -> _Talk:
-    """Loaded once per process."""
+    """The talk table, loaded once per process."""
     raw = tomllib.loads(data_file("customer_service", "talk.toml").read_text("ascii"))
     return _Talk([(re.compile("|".join(row["forms"])), row["says"]) for row in raw["row"]], raw["plain"])
 
 
 def answer_finding(product: Product, query: Query, value: int) -> str:
-    """The reply to a question about a finding that has this value."""
+    """The reply to a question about a finding with this value."""
     answer = product.findings[query.target].answers[value]
     return f"I could not say. {answer}" if query.beside else answer
 
 
 def answer_message(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """Return the customer's answer to a message that was read as this query."""
+    """The customer's answer to a message that was read as this query."""
     if query.kind == "finding":
         return answer_finding(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:
@@ -55,12 +55,12 @@ def answer_message(product: Product, query: Query, cause: int, values: Sequence[
 
 
 def deny_cause(product: Product, cause: int) -> str:
-    """The reply to a diagnosis that is wrong."""
+    """The reply to a wrong diagnosis."""
     return f"No, it is not that {product.causes[cause].what}."
 
 
 def answer_small_talk(product: Product, kind: str, said: str) -> str:
-    """The reply to a message of which `kind` is all that was understood."""
+    """The reply to a message of which only the `kind` was understood."""
     if kind in ("unknown", "unclear", "talk") and (own := answer_everyday(product.id, said)):
         return own
     talk = _load_talk()

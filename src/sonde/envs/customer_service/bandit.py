@@ -1,27 +1,26 @@
-"""Customer service as a bandit: twenty periods to ask a customer or to propose something, and 1 for solving the case.
+"""Customer service as a bandit: twenty periods to ask a customer or to propose something; solving the case pays 1.
 
-Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2, which makes a bandit with
-a tremendously large action space of PAPRIKA's customer service. Published: K = 20 periods, in each of which the agent
-asks or proposes in free text; a simulated customer; reward 1 when the issue is resolved and 0 otherwise; a prior over
-what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a language
-model; regret.
+Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2, which turns PAPRIKA's
+customer service into a bandit with a tremendously large action space. Published: K = 20 periods, in each of which the
+agent asks or proposes in free text; a simulated customer; reward 1 when the issue is resolved and 0 otherwise; a prior
+over what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a
+language model; regret.
 
-Ours: the data, rules and customer of `customer_service` (`world.py`), so that the truth, the optimal
-value and the posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from
-there on optimal play costs no regret. Optimal play in the true world proposes the right fix in the first period, so the
-regret of a trial is the number of periods before the one that solved it. `told_prior` puts a prior into the first
-message:
+Ours: the data, rules and customer of `customer_service` (`world.py`), so that the truth, the optimal value and the
+posterior are exact. Every period is a sub-episode of one step. The case ends when it is solved: from there on optimal
+play has no regret. Optimal play in the true world proposes the right fix in the first period, so the regret of a trial
+is the number of periods before the one that solved it. `told_prior` puts a prior into the first message:
 
     none             no prior; agents write their own, as in the paper
     well_specified   all causes of the product, with their probabilities
-    misspecified     only those that the training split knows: never the cause of a test task
-    hint             no prior in the message; an agent whose prior a model writes can have the writer told the true
-                     cause as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is
-                     how the paper makes its prior well-specified without giving the answer away
+    misspecified     only those of the training split: never the cause of a test task
+    hint             no prior in the message; if a model writes an agent's prior, the writer can be told the true cause
+                     as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the paper
+                     makes its prior well-specified without revealing the answer
 
-With `hint` the private facts of the agent's seat name the truth, for the writer of its prior and nobody else. The exact
-filter always reckons with all causes. `turn.info` has the keys of problems with sub-episodes (`envs/_shared/rounds.py`;
-`action` is the canonical message, None where nothing was understood) besides those of `customer_service`.
+With `hint` the private facts of the agent's seat name the truth, for the writer of its prior only. The exact filter
+always considers all causes. `turn.info` has the keys of problems with sub-episodes (`envs/_shared/rounds.py`; `action`
+is the canonical message, None if nothing was understood) besides those of `customer_service`.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class CustomerServiceBandit(Service):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="all causes of the product at hand, 3 to 6, by their weights",
+            support="all causes of the product, 3 to 6, by their weights",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
             seats=self.seats("users:customer"),
             assumes=self.assumed_users("users:customer"),
@@ -84,7 +83,7 @@ class CustomerServiceBandit(Service):
                 "the cases and the customer are those of customer_service, with exact probabilities",
                 "a period has one question or proposal of at most 500 characters: the checks are ours",
                 "the episode ends when the case is solved",
-                "priors that are told are the data's own instead of a language model's",
+                "stated priors come from the data instead of a language model",
             ),
         )
 
@@ -136,7 +135,7 @@ class CustomerServiceBandit(Service):
         case = case_of(state)
         return best_value(self.decision_problem({"product": case.product}), self.world(state))
 
-    # --- the course --------------------------------------------------------------------------------------------------
+    # --- play --------------------------------------------------------------------------------------------------------
 
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
         step = super().step(state, text, rng)
@@ -150,7 +149,7 @@ class CustomerServiceBandit(Service):
         return step._replace(info=Frozen[Any]({**extra, **step.info}))
 
     def _canonical_action(self, state: Talk) -> str | None:
-        """The legal answer that the message amounts to; None if nothing was understood."""
+        """The legal answer equivalent to the message; None if nothing was understood."""
         name, query = case_of(state).product, self.read_query(state)
         if not name or query.kind not in ("finding", "fix", "cause"):
             return None

@@ -1,4 +1,5 @@
-"""Customer service: find out by asking what ails a customer's product, and suggest what helps, in at most 20 messages.
+"""Customer service: find out by asking what is wrong with a customer's product, and suggest a fix, in at most 20
+messages.
 
 Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), table 1 and appendices B.4.3, D and E: an agent for a company, a customer
@@ -9,16 +10,16 @@ Sources and presets:
                   PAPRIKA. A message with several questions uses up its turn (single inquiry), and the agent is told so
                   beforehand; 100 new tokens
 
-Ours: its scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have exact
-probabilities (`filter.py`, `sources/compile.py`), so that beliefs are exact. The test
-split has causes that the training split never has; the prior covers all causes of a product. A task is a product, a
-cause, one of the product's three openings, which depends on the symptom alone, and the findings drawn for it.
+Ours: PAPRIKA's scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have
+exact probabilities (`filter.py`, `sources/compile.py`), so that beliefs are exact. The test split has causes that the
+training split never has; the prior covers all causes of a product. A task is a product, a cause, one of the product's
+three openings, which depends on the symptom alone, and the findings drawn for it.
 
 ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`, for training and, all 200, for
-testing. The rule customer takes one thing at a time in both: several in one message it does not answer, and says so.
+testing. In both presets the rule customer answers one thing at a time: to a message with several it only says so.
 
-A scenario of one's own, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; no rule can tell what solves it, so that a judge has to be seated (`judge="seat"`).
+A custom scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
+beliefs; no rule can tell what solves it, so a judge must be seated (`judge="seat"`).
 
 `turn.info`: `finding` (asked about) and `fix_tried` (suggested), each an id or None, besides those of `Dialogue`.
 """
@@ -59,11 +60,11 @@ class CustomerService(Service):
         return Spec(
             name=_NAME,
             version="4",
-            summary="find out what ails a customer's product, and suggest what helps",
+            summary="find out what is wrong with a customer's product, and suggest a fix",
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="all causes of the product at hand, 3 to 6, by their weights",
+            support="all causes of the product, 3 to 6, by their weights",
             source=_SOURCES[self.preset],
             seats=self.seats(_USER),
             assumes=self.assumed_users(_USER),
@@ -72,8 +73,8 @@ class CustomerService(Service):
             departures=(
                 "products, causes and findings are ours, with exact probabilities",
                 "the default customer and judge are rules instead of language models",
-                "the customer takes one thing at a time: several in one message get no answer",
-                "of a message the first 2,000 characters are heard",
+                "the customer answers one thing at a time, and none of several in one message",
+                "only the first 2,000 characters of a message are read",
                 "training and test tasks share products, but no causes",
                 "prompts are ours",
                 *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),

@@ -1,8 +1,8 @@
 """Exact beliefs over the causes of a product's failure, given a customer's answers.
 
-Ours. The findings of a case are drawn once, independently, from the likelihoods of its cause; so asking again gives
-the same answer and no information. With the answers x_f of the findings F asked so far and the set D of the causes that
-were tried in vain,
+Own design. The findings of a case are drawn once, independently, from the likelihoods of its cause; so asking again
+gives the same answer and no information. With the answers x_f of the findings F asked so far and the set D of the
+causes that were tried in vain,
 
     b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
 
@@ -30,7 +30,7 @@ def prior_weights(product: Product) -> Weights:
 
 
 def value_chances(product: Product, finding: int, error_rate: float = 0.0) -> tuple[tuple[float, ...], ...]:
-    """Return P(value | cause) of the observed value, one row per cause."""
+    """P(value | cause) of the observed value, one row per cause."""
     n = len(product.findings[finding].values)
     other = error_rate / (n - 1)
     return tuple(tuple((1 - error_rate) * p + other * (1 - p) for p in c.likelihood[finding]) for c in product.causes)
@@ -42,13 +42,13 @@ def normalise_weights(weights: Sequence[float]) -> Weights:
 
 
 def observe_value(product: Product, weights: Weights, finding: int, value: int, error_rate: float = 0.0) -> Weights:
-    """The posterior after the finding has shown this value; all zeros where that cannot be."""
+    """The posterior after the finding has shown this value; all zeros if that is impossible."""
     rows = value_chances(product, finding, error_rate)
     return normalise_weights([w * row[value] for w, row in zip(weights, rows, strict=True)])
 
 
 def exclude_cause(weights: Weights, cause: int) -> Weights:
-    """The posterior after a cause has turned out wrong."""
+    """The posterior after a cause has turned out to be wrong."""
     return normalise_weights([0.0 if i == cause else w for i, w in enumerate(weights)])
 
 
@@ -63,7 +63,7 @@ def finding_gain(product: Product, weights: Weights, finding: int, error_rate: f
 
 
 def cause_gain(weights: Weights, cause: int) -> float:
-    """Expected bits of trying whether it is this cause."""
+    """Expected bits of testing this cause."""
     p = weights[cause]
     if p <= 0.0 or p >= 1.0:
         return 0.0
@@ -72,13 +72,13 @@ def cause_gain(weights: Weights, cause: int) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
-    """Return the expected number of messages until the case is solved, under optimal play to the end. Only the
-    likeliest fix is ever tried next, and only informative findings are asked about."""
+    """The expected number of messages until the case is solved, under optimal play to the end. Only the most likely fix
+    is ever tried next, and only informative findings are asked about."""
     return min(cost for _, _, cost in rank_moves(name, weights, asked))
 
 
 def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
-    """List the possible next moves: "fix" or "finding", its number, and the messages needed with it."""
+    """The possible next moves: "fix" or "finding", its number, and the expected number of messages with it."""
     product, lead = load_products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
@@ -109,8 +109,8 @@ class CaseFilter(Filter):
     """The posterior over the causes of one product; see the module. `read` turns a message into a `Query`, `names` are
     the hypotheses, `ask[i]` and `fix[i]` the legal answers about the i-th finding and cause.
 
-    A message that proposes one cause and does not end the game rules it out, whatever was replied. A reply about a
-    finding that is none of the customer's sentences, or that no cause left explains, tells nothing.
+    A message that proposes one cause and does not end the game rules it out, whatever the reply. A reply about a
+    finding carries no information if it is not one of the customer's sentences, or if no remaining cause explains it.
     """
 
     def __init__(
@@ -181,7 +181,8 @@ class CaseFilter(Filter):
         return 0.0 if finding in self.asked else finding_gain(self.product, self.weights, finding, self.error_rate)
 
     def best_question(self) -> tuple[str, float]:
-        """A question about a finding, unless a fix tells more; where nothing is left to learn, the likeliest fix."""
+        """A question about a finding, unless a fix is more informative; if nothing is left to learn, the most likely
+        fix."""
         lead = max(range(len(self.weights)), key=lambda i: self.weights[i])
         rows = [(text, cause_gain(self.weights, i)) for i, text in enumerate(self.fix)]
         rows = [rows[lead], *((text, self._query_gain(i)) for i, text in enumerate(self.ask)), *rows]

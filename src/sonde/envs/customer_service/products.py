@@ -1,7 +1,7 @@
 """Products that fail: their findings, causes and fixes, from `data/products.json`.
 
-Ours (`sources/compile.py`). A product has causes with weights, and findings with values; the
-findings of a case are drawn once, independently, from the likelihoods of its cause.
+Own data (`sources/compile.py`). A product has causes with weights, and findings with values; the findings of a case are
+drawn once, independently, from the likelihoods of its cause.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def load_products() -> Mapping[str, Product]:
 
 
 def parse_product(row: Mapping[str, Any]) -> Product:
-    """A product of its declaration."""
+    """Parse the declaration of a product."""
     findings = tuple(
         Finding(f["id"], f["asks"], *(tuple(f[k]) for k in ("values", "answers", "cues", "questions", "more")))
         for f in row["findings"]

@@ -1,11 +1,11 @@
 """Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
-Ours. Findings, causes and fixes are bags of words (`meaning/bags.py`). `data/words.toml` has the general
-English of support talk: stop words, words that nearly every product has, synonyms, opposites, and how properties are
-asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects that all
-products share; `data/everyday.toml` has, for each product, a sentence that is true whatever the cause and
-the findings are, or the finding that is meant. It is used only where a message is not understood otherwise, and only if
-a form fits a whole sentence.
+Own design. Findings, causes and fixes are bags of words (`envs/_shared/english/bags.py`). `data/words.toml` has the
+general English of support talk: stop words, words common to nearly all products, synonyms, opposites, and how
+properties are asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few
+aspects that all products share; `data/everyday.toml` has, for each product, a sentence that is true for every cause and
+finding, or the finding that is meant. It is used only if a message is not understood otherwise, and only if a pattern
+matches a whole sentence.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _message_key(said: str) -> str:
 
 @lru_cache(maxsize=128)
 def _declared_queries(name: str) -> Mapping[str, Query]:
-    """The legal answers and the sample questions: understood by definition."""
+    """The legal answers and the sample questions, which are always understood."""
     product = load_products()[name]
     rows = {q: Query("finding", f) for f, found in enumerate(product.findings) for q in found.questions}
     for c, cause in enumerate(product.causes):
@@ -79,15 +79,15 @@ def _declared_queries(name: str) -> Mapping[str, Query]:
 
 @lru_cache(maxsize=128)
 def _called_queries(name: str) -> Mapping[str, Query]:
-    """Names of causes and fixes: a message that is no more than a name proposes that cause or fix."""
+    """Names of causes and fixes: a message that consists of a name proposes that cause or fix."""
     causes = list(enumerate(load_products()[name].causes))
     found = {phrase_key(tokenize(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
     return found | {phrase_key(tokenize(c.what)): Query("cause", i, (i,)) for i, c in causes}
 
 
 def read_sentences(name: str, parts: Sequence[SaidSentence]) -> Query:
-    """Read sentences that are not declared: by a name, else by all their words, else only by the sentences that are
-    framed as a diagnosis or an instruction."""
+    """Read sentences that are not declared: by a name, otherwise by all their words, otherwise only by the sentences
+    that are framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
     called = [
         query for p in parts if (p in said or p.framed) and (query := _called_queries(name).get(phrase_key(p.words)))
@@ -146,7 +146,7 @@ def _read_question(name: str, asked: Sequence[SaidSentence], does: Sequence[Said
 
 @lru_cache(maxsize=1 << 10)
 def telling_finding(name: str, cause: int) -> int:
-    """The finding that tells most about a cause: in which it differs most from the others."""
+    """The most informative finding about a cause: the one in which it differs most from the others."""
     product = load_products()[name]
     others = [c for i, c in enumerate(product.causes) if i != cause]
     total = sum(c.weight for c in others)
@@ -159,7 +159,7 @@ def telling_finding(name: str, cause: int) -> int:
 
 
 def _asks_several(parts: Sequence[SaidSentence]) -> bool:
-    """Whether several things may be asked at once."""
+    """Whether the sentences may ask several things at once."""
     return len(parts) > 1 or any(not {"and", "or", ","}.isdisjoint(p.words) for p in parts)
 
 
@@ -180,13 +180,13 @@ def _read_proposal(
             [w for w in _sentence_stems(parts) if not w.isdigit()],
         )
         if seen.points >= pick.points or len(named) < 2:
-            return UNKNOWN  # a word, or the name of what can be seen, is no diagnosis
+            return UNKNOWN  # a single word, or the name of something visible, is not a diagnosis
     query = _topic_query(kind, pick)
     return UNCLEAR if query == UNKNOWN and kind == "fix" else query
 
 
 def _proposed_clauses(causes: Bags, parts: Sequence[SaidSentence]) -> set[int]:
-    """Return the causes that single clauses propose, if there are several clauses."""
+    """The causes that single clauses propose, if there are several clauses."""
     clauses = [content_stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
     return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose_topic(c).target) >= 0}
 
@@ -204,16 +204,16 @@ class SupportWords(NamedTuple):
     weak: frozenset[str]
     same: Mapping[str, str]
     aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
-    """How a property of a thing is asked for, and the words of which one occurs where it is told."""
+    """Patterns for questions about a property, and the words of which one occurs in a finding that states it."""
     opposite: Mapping[str, frozenset[str]]
-    """Words of deeds -> those that would undo them."""
+    """Maps words for actions to those for the opposite action."""
     neutral: frozenset[str]
-    """Verbs that may stand for any deed."""
+    """Verbs that may stand for any action."""
 
 
 @cache
 def load_words() -> SupportWords:
-    """Loaded once per process."""
+    """The vocabulary, loaded once per process."""
     raw = tomllib.loads(data_file("customer_service", "words.toml").read_text("ascii"))
     same: dict[str, str] = {}
     for line in raw["same"].strip().splitlines():
@@ -232,7 +232,7 @@ def _parse_aspect(line: str) -> tuple[re.Pattern[str], frozenset[str]]:
 
 
 def _parse_opposites(text: str) -> Mapping[str, frozenset[str]]:
-    """Word -> the words of the other side."""
+    """Maps each word to the words of the opposite side."""
     found: dict[str, set[str]] = {}
     for line in text.strip().splitlines():
         one, other = (frozenset(side.split()) for side in line.split(" | "))
@@ -244,29 +244,29 @@ def _parse_opposites(text: str) -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def content_stem(word: str) -> str:
-    """Return the word that stands for a word and its synonyms; empty for stop words."""
+    """The word that represents a word and its synonyms; empty for stop words."""
     known, bare = load_words(), word_stem(word)
     return "" if word in known.stop or bare in known.stop or word == "," else known.same.get(bare, bare)
 
 
 def content_stems(said: Iterable[str]) -> tuple[str, ...]:
-    """Return the content words, each as the word that stands for its synonyms."""
+    """The content words, each replaced by the representative of its synonyms."""
     return tuple(found for word in said if (found := content_stem(word)))
 
 
 def text_stems(text: str) -> tuple[str, ...]:
-    """Return the content stems of a declared text."""
+    """The content stems of a declared text."""
     return content_stems(tokenize(join_prefixes(ascii_lower(text))))
 
 
 def stem_weight(word: str) -> float:
-    """Return the weight of a stem."""
+    """The weight of a stem."""
     return 0.4 if word in load_words().weak or word.isdigit() else 1.0
 
 
 _COUNT = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+)\b")
 _OF_CAUSES = Measure(points=0.9, share=0.6, aside=1.0, least=0.4)
-"""Causes are told by fewer words than findings: what they propose is looked at once more (`is_fix`)."""
+"""Causes need fewer words than findings, because a proposed cause is checked once more (`is_fix`)."""
 
 
 class ProductTopics(NamedTuple):
@@ -306,7 +306,7 @@ def _declare_finding(found: Finding) -> Declared:
 
 
 def _declare_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
-    """Declare a cause. A name like "three values" leaves a single stem, which is no name: what may end the game needs
+    """Declare a cause. A name like "three values" leaves a single stem, which is no name: ending the game requires
     more."""
     all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
     whole = tuple(stems for stems, counts in all_of if len(stems) > 1 or not counts)
@@ -334,12 +334,12 @@ def _finding_stems(name: str, finding: int) -> frozenset[str]:
 
 
 PLENTY = 3.0
-"""Points of a proposal whose verb is not asked about."""
+"""Points of a proposal from which its verb is not checked."""
 _END = re.compile(r" (?:until|so|because|that|which|to|,) .*")
 
 
 def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
-    """Whether a proposal is to do what mends this: one of its verbs is of the fix, and nothing is turned round."""
+    """Whether a proposal is the fix for this cause: one of its verbs belongs to the fix, and nothing is inverted."""
     bags = product_topics(name).fixes
     verbs = [
         v
@@ -354,14 +354,14 @@ def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
 
 
 def _deed_words(said: Sequence[str]) -> frozenset[str]:
-    """Return the words of an instruction; "+on" where "on" belongs to the verb, as in "turn it on"."""
+    """The words of an instruction; "+on" if "on" belongs to the verb, as in "turn it on"."""
     if not said or base_form(said[0]) not in word_set("deeds"):
         return frozenset()
     behind = (*said[1:], "the")
     return frozenset(said) | {f"+{w}" for w, next_ in zip(said, behind, strict=True) if next_ in load_words().stop}
 
 
-# --- questions that every support agent asks --------------------------------------------------------------------------
+# --- standard questions ----------------------------------------------------------------------------------------------
 
 _CLOSE = re.compile(r"(?: ,)? (?:though|exactly|at your end|on your end)$")
 _STATED = re.compile(r"^(it|this|that|there|anything) (is|are|was|has)\b")
@@ -369,7 +369,7 @@ _STATED_LAST = re.compile(r"^((?:what|which|where|how)\b[^,]*?) (it|this|that) (
 
 
 class _Everyday(NamedTuple):
-    """The forms of each aspect, and what the owner of each product says to it."""
+    """The patterns of each aspect, and the answer of each product's owner."""
 
     forms: tuple[tuple[str, re.Pattern[str]], ...]
     said: Mapping[str, Mapping[str, str]]
@@ -377,7 +377,7 @@ class _Everyday(NamedTuple):
 
 @cache
 def _load_everyday() -> _Everyday:
-    """Loaded once per process."""
+    """The table, loaded once per process."""
     text = data_file("customer_service", "everyday.toml").read_text("ascii")
     raw: dict[str, Any] = tomllib.loads(text)
     words, asks = raw.pop("words"), raw.pop("asks")
@@ -391,8 +391,8 @@ def _compile_forms(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]
 
 @lru_cache(maxsize=1 << 12)
 def answer_everyday(product: str, said: str) -> str:
-    """Answer a standard question with what the owner of a product knows; empty for other messages. "=" and the id of a
-    finding if the message asks for that."""
+    """The product owner's answer to a standard question; empty for other messages. "=" and the id of a finding if the
+    message asks for that."""
     asked = [part for part in read_speech(said) if part.mode != "talk"]
     if len(asked) != 1:
         return ""
@@ -403,14 +403,14 @@ def answer_everyday(product: str, said: str) -> str:
 
 @lru_cache(maxsize=128)
 def _product_pattern(product: str) -> re.Pattern[str]:
-    """The product as agents call it: "the laptop", "your Aria 14 laptop"."""
+    """The names that agents use for the product: "the laptop", "your Aria 14 laptop"."""
     _, *words = re.findall(r"[a-z0-9]+", load_products()[product].product.lower())
     names = "|".join(map(re.escape, (*words, "device", "machine", "appliance", "unit", "product")))
     return re.compile(rf"\b(?:the|your|this|that) (?:(?:new|old|whole|{names}) )*(?:{names})\b")
 
 
 def _normalise_question(text: str, product: str) -> str:
-    """A sentence in lower case, without courtesy, the product as "it"."""
+    """A sentence in lower case, without courtesy, with "it" for the product."""
     bare = _CLOSE.sub("", _product_pattern(product).sub("it", text.replace(" ,", ","))).removeprefix("about ")
     for word in ("if ", "whether "):
         if bare.startswith(word):

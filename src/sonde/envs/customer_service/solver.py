@@ -1,9 +1,8 @@
-"""The reference support agent: what is worth asking, asked in plain English, and the fix as soon as that is quicker.
+"""The reference support agent: ask useful questions in plain English, and propose the fix once that is quicker.
 
-Exact: looking ahead to the end (`filter.py`), it takes the message after which the fewest
-messages are needed on average, a question or a fix; among messages that are equally good, the one with the highest
-expected gain on the posterior (`View.filter`). The wording is drawn from `View.seed` among those that the customer
-understands.
+Exact: by looking ahead to the end (`filter.py`), it takes the message, a question or a fix, with the fewest expected
+messages to the end; among equally good messages, the one with the highest expected gain on the posterior
+(`View.filter`). `View.seed` chooses among the wordings that the customer understands.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class CustomerServiceSolver(ProgramPolicy):
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
-    """ "finding" or "fix", and which."""
+    """The next move ("finding" or "fix") and its number."""
     rows = rank_moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
     fewest = min(cost for _, _, cost in rows)
     best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
@@ -48,7 +47,7 @@ def _move_gain(known: CaseFilter, kind: str, target: int) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def question_wordings(name: str, finding: int) -> tuple[str, ...]:
-    """List the ways to ask about a finding that the customer understands; the canonical one is always among them."""
+    """The wordings of a question about a finding that the customer understands, including the canonical one."""
     found = load_products()[name].findings[finding]
     forms = {kind: ways for kind, *ways in read_rows("customer_service", "wordings.txt")}
     texts = [form.format(found.asks) for form in forms["about"]] + list(found.questions)

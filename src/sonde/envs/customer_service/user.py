@@ -1,8 +1,8 @@
 """The rule user of customer service: a customer without technical knowledge, who answers and tries what is proposed.
 
-Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer follows from the reading of the message,
-the hidden cause and the drawn findings (`data/`); no other words of the message matter, so it cannot be
-talked into anything. Of a foreign scenario it knows nothing, and says so.
+Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer depends on the reading of the message,
+the hidden cause and the drawn findings (`data/`); no other words of the message matter, so the customer cannot be
+talked into anything. It knows nothing about foreign scenarios, and says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Customer(Ruled):
         return bool(product) and read_support_message(product, said).kind not in ("unknown", "unclear")
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """As for a first message about its subject: the findings are unknown."""
+        """The likelihood for a first message about its subject, with unknown findings."""
         return [_reply_probabilities(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
 
 

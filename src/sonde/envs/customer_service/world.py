@@ -1,4 +1,4 @@
-"""Base of the environments with a customer: tasks, the customer's world, the solution, and exact beliefs.
+"""Base class of the environments with a customer: tasks, the customer's world, the solution, and exact beliefs.
 
 A task is a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
@@ -27,7 +27,7 @@ from .products import Cause, Product, load_products
 from .reading import UNKNOWN, Query, read_support_message
 
 SIZES = {"train": 628, "test": 200}
-"""Tasks of PAPRIKA's customer service, which the environments of this kind have."""
+"""The number of tasks in PAPRIKA's customer service, which these environments share."""
 
 
 class ServiceCase(NamedTuple):
@@ -44,8 +44,8 @@ class ServiceCase(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Dialogue):
-    """See the module. Leaves bring `name_of_prompts`, which is their name, presets and a spec; the first preset is the
-    one whose tasks they all have."""
+    """See the module. Subclasses define `name_of_prompts`, which is their name, presets and a spec; the first preset is
+    the one whose tasks they all have."""
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ class Service(Dialogue):
         return TaskList(SIZES[split], lambda i: self._draw_task(split, i))
 
     def _draw_task(self, split: str, index: int) -> Task:
-        """Draw a task: every round goes through all pairs of the split in its own order, with another opening."""
+        """Draw a task: every round visits all pairs of the split in its own order, with another opening."""
         pairs = _split_pairs(split)
         again, at = divmod(index, len(pairs))
         name, cause = _shuffle_pairs(split, again)[at]
@@ -62,8 +62,8 @@ class Service(Dialogue):
         return self._make_task(name, cause, opening, _draw_values(load_products()[name], cause, {}, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"product": "laptop_dead", "cause": "charger"}` and, if wanted, `opening` (0 to 2), `findings`
-        (`{"led": "off"}`; the rest is drawn) and `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
+        """`{"product": "laptop_dead", "cause": "charger"}` and, optionally, `opening` (0 to 2), `findings` (`{"led":
+        "off"}`; the others are drawn) and the `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
         if foreign := self.foreign_task(hidden):
             return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
@@ -104,7 +104,7 @@ class Service(Dialogue):
         return Talk(ServiceCase(product.id, product.cause_index(h["cause"]), values, h["opening"]))
 
     def hypothesis(self, state: Talk) -> str:
-        """`product/cause`: ids of causes are words that a customer may say."""
+        """`product/cause`: the ids, because causes' names are words that a customer may say."""
         case = case_of(state)
         return product_hypotheses(case.product)[case.cause] if case.product else case.solution
 
@@ -136,8 +136,8 @@ class Service(Dialogue):
         )  # fmt: skip
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """The user: `product` (its id; empty for foreign scenarios), the numbers `cause` and `values`, the message to
-        answer as `question`, and those answered as `heard`."""
+        """For the user: `product` (its id; empty for foreign scenarios), the numbers `cause` and `values`, the message
+        to answer as `question`, and the earlier ones as `heard`."""
         if seat != USER:
             return Frozen()
         case = case_of(state)
@@ -150,13 +150,13 @@ class Service(Dialogue):
         return legal_answers(name).every if name else None
 
     def say(self, answer: str) -> str:
-        """The catchwords of a fix as a suggestion in full; other answers as they are."""
+        """The catchwords of a fix as a full suggestion; other answers unchanged."""
         return _full_suggestions().get(answer, answer)
 
     def filter(self, public: Mapping[str, Json]) -> CaseFilter | None:
         return None if public.get("foreign") else _prior_filter(self, public["product"])
 
-    # --- what Dialogue asks for --------------------------------------------------------------------------------------
+    # --- members of Dialogue -----------------------------------------------------------------------------------------
 
     def read_query(self, state: Talk) -> Query:
         name = case_of(state).product
@@ -167,7 +167,7 @@ class Service(Dialogue):
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
     def judge_message(self, state: Talk) -> Verdict:
-        """No rule decides about a foreign scenario: its judge does."""
+        """Judge by the rules; a foreign scenario has none, so its judge decides."""
         if not case_of(state).product:
             return "unclear"
         if self.read_query(state).kind in ("fix", "cause"):
@@ -215,7 +215,7 @@ class Service(Dialogue):
         return say.format(said=quote_message(state.said, secret), scenario=scenario, secret=secret)
 
     def _end_game(self, state: Talk, valid: bool) -> Step:
-        """End the game: the customer tells the result."""
+        """End the game: the customer reports the result."""
         step = super()._end_game(state, valid)
         case = case_of(state)
         if not (valid and self.is_solution(state)):
@@ -274,12 +274,12 @@ def _text_field(setup: Mapping[str, Any], field: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --- what is known of a product --------------------------------------------------------------------------------------
+# --- facts about a product -------------------------------------------------------------------------------------------
 
 
 class Legal(NamedTuple):
-    """The legal answers: a question about each finding, the catchwords of each fix, and all there are, with the other
-    questions that the data have."""
+    """The legal answers: a question about each finding, the catchwords of each fix, and all of them with the other
+    questions in the data."""
 
     ask: tuple[str, ...]
     fix: tuple[str, ...]
@@ -296,7 +296,7 @@ def legal_answers(name: str) -> Legal:
 
 @cache
 def _full_suggestions() -> Mapping[str, str]:
-    """The catchwords of a fix -> the suggestion in full."""
+    """Maps the catchwords of a fix to the full suggestion."""
     return {c.answer: c.suggestion for p in load_products().values() for c in p.causes}
 
 
@@ -307,7 +307,7 @@ def product_hypotheses(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _cause_secrets(name: str, cause: int) -> tuple[str, ...]:
-    """Return the words that give the cause away and that the customer never says about another cause."""
+    """The words that give the cause away and that the customer never says about another cause."""
     product = load_products()[name]
     own = product.causes[cause]
     harmless = [a for f in product.findings for a in f.answers] + [c.failed for c in product.causes if c is not own]
@@ -317,7 +317,7 @@ def _cause_secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _causes_by_name(name: str) -> Mapping[str, int]:
-    """Map names of causes to their causes, as a mask. Instructions are no names: they are read as advice."""
+    """Maps names of causes to their causes, as a mask. Instructions are not names: they are read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(load_products()[name].causes):
         key = name_key(cause.what)
@@ -331,7 +331,7 @@ def _cause_cues(cause: Cause) -> Sequence[str]:
 
 @lru_cache(maxsize=256)
 def _prior_filter(env: Service, name: str) -> CaseFilter:
-    """The prior of a product. A message that breaks a check tells nothing."""
+    """The prior of a product. A message that fails a check carries no information."""
     actions = legal_answers(name)
 
     def read_checked(text: str) -> Query:

@@ -1,7 +1,7 @@
-"""Guess my city: the environment and all that belongs to it."""
+"""The Guess my city environment and everything about it."""
 
 REGISTERED = {
     "agents:guess_my_city": "solver:GuessMyCitySolver",
     "users:resident": "user:Resident",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

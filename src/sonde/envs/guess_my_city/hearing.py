@@ -158,7 +158,7 @@ def read_question(said: str) -> Claim | None:
     if words[1:2] == ("not",) and words[0] in word_set("aux"):  # "hasn't it ...?" asks whether it has
         words = (words[0], *words[2:])
     claim = read_sentence(" ".join(words))
-    if claim is None or not claim.known:
+    if claim is None or not claim.known_things:
         return None
     claim = _weaken_past(claim) if _PAST.match(said.lower()) else claim
     return negate_claim(claim) if act.denied else claim

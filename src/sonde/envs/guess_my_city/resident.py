@@ -59,7 +59,7 @@ def read_city_message(said: str) -> ReadQuestion:
     if guess is not None:
         return ReadQuestion("guess", _replies_to_guess(guess), guess)
     claim = read_question(said)
-    if claim is not None and claim.known:
+    if claim is not None and claim.known_things:
         return ReadQuestion(claim.text.split()[0].strip("?(,"), _replies_to_claim(claim, said))
     found = read_open_question(said)
     if found is None:

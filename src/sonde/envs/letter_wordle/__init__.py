@@ -1,1 +1,1 @@
-"""Letter wordle: the environment and all that belongs to it."""
+"""The Letter wordle environment and everything about it."""

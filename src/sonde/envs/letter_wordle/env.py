@@ -1,10 +1,10 @@
-"""Letter Wordle: find a word without repeated letters by entering one letter at a time, each of them judged at once.
+"""Letter Wordle: find a word without repeated letters by entering one letter at a time; each is judged at once.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.5: H = 5 letters, the word drawn from a
 filtered list of English words without repeated letters, any string may be entered. K = 6 sub-episodes as in section
-4.3; the table of costs in appendix I says 5. Reward 1 for the word, else 0.
-Departures: prompts and words are ours (SCOWL, curated: those answers of Wordle whose letters are distinct). The episode
-ends when the word is found: from there on optimal play costs no regret.
+4.3; the table of costs in appendix I says 5. Reward 1 for the word, otherwise 0. Departures: prompts and words are ours
+(SCOWL, curated: the answers of Wordle with distinct letters). The episode ends when the word is found: from there on
+optimal play has no regret.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LetterWordle(Spelling):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support=f"{len(self.all_codes()):,} words of {self.length} distinct letters, alike",
+            support=f"{len(self.all_codes()):,} words of {self.length} distinct letters, equally likely",
             source="Toward Efficient Exploration by LLM Agents, section 4.3 and appendix H.5",
             reference="psrl",
             departures=("words from SCOWL", "the episode ends when the word is found"),

@@ -1,1 +1,1 @@
-"""Mastermind: the environment and all that belongs to it."""
+"""The Mastermind environment and everything about it."""

@@ -1,9 +1,9 @@
 """Mastermind: find a code of digits from counts of exact and partial matches.
 
 Source: PAPRIKA, table 1 and appendix B.4.7: four digits out of ten, repeats allowed, 12 turns, 1000 training and 500
-test codes. Length and number of digits are configurable. Rewards: 1 on the winning turn, else 0.
-Departures: a guess of the wrong length or with a foreign digit costs a turn, as in the paper's code; the counts are
-given in one line instead of a paragraph.
+test codes. Length and number of digits are configurable. Rewards: 1 on the winning turn, otherwise 0. Departures: a
+guess of the wrong length or with a foreign digit costs a turn, as in the paper's code; the counts are given in one line
+instead of a paragraph.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _shared_game(env: Mastermind) -> Guessing:
 
 @lru_cache(maxsize=256)
 def _distinct_rows(length: int, digits: int, named: frozenset[str]) -> Rows:
-    """The codes that introduce digits which no guess has `named` yet in rising order, from the lowest on: any other
+    """The codes that introduce digits not yet `named` by any guess in ascending order, from the lowest on. Any other
     code equals one of these after renaming such digits, to which the uniform prior is indifferent."""
     import numpy as np
 
@@ -251,7 +251,7 @@ def _verdict_numbers(digits: int, guesses: Codes, secrets: Codes) -> Verdicts:
     powers = np.array([digits**i for i in reversed(range(length))])
     mine, theirs = (which[(codes - np.uint8(ord("0"))) @ powers] for codes in (guesses, secrets))
     verdicts = shared[mine].take(theirs, axis=1)
-    for i in range(length):  # every exact match counts `length` beside what it is among those in common
+    for i in range(length):  # every exact match adds `length` to its count among the shared digits
         verdicts += (guesses[:, i, None] == np.ascontiguousarray(secrets[:, i])) * np.uint8(length)
     return verdicts
 

@@ -1,7 +1,7 @@
-"""Maze: the environment and all that belongs to it."""
+"""The Maze environment and everything about it."""
 
 REGISTERED = {
     "agents:maze": "solver:MazeSolver",
     "agents:maze_walker": "walker:MazeWalker",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

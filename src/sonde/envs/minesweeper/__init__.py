@@ -1,6 +1,6 @@
-"""Minesweeper: the environment and all that belongs to it."""
+"""The Minesweeper environment and everything about it."""
 
 REGISTERED = {
     "agents:minesweeper": "solver:MinesweeperSolver",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

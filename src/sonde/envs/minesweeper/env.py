@@ -1,16 +1,16 @@
 """Minesweeper: open every safe cell of a small board without stepping on a mine.
 
 Source: PAPRIKA, table 1 and appendix B.4.9, sizes and mine counts from its code: 4 to 7 rows and columns, one mine per
-ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size. As in the paper the first reveal
-is safe and every arrangement of the mines on the other cells is equally likely. Rewards: 1 on the winning turn, else 0.
+ten cells (at least one), 20 turns, 1000 training and 200 test tasks. A task is a size. As in the paper, the first
+reveal is safe and every arrangement of the mines on the other cells is equally likely. Rewards: 1 on the winning turn,
+otherwise 0.
 
-The paper draws the mines once the first cell is chosen; here the world seed fixes them before, so that there is
-something hidden from the start and samples that begin alike share a board. They are drawn uniformly from all cells but
-the last one (bottom right), and a mine under the first reveal moves there. For every first reveal that maps the layouts
-one to one onto the arrangements without a mine on it, so what the agent meets has the paper's distribution, and who
-knows where the mines lie knows the layout too.
-Departures: the agent is told the number of mines. The board is shown after every turn, with an X where a mine was hit;
-other mines are never shown.
+The paper draws the mines once the first cell is chosen; here the world seed fixes them before, so that there is a
+hidden setup from the start and samples that begin alike share a board. They are drawn uniformly from all cells but the
+last one (bottom right), and a mine under the first reveal moves there. For every first reveal this maps the layouts one
+to one onto the arrangements without a mine on it, so the agent sees the paper's distribution, and whoever knows the
+mines knows the layout. Departures: the agent is told the number of mines. The board is shown after every turn, with an
+X where a mine was hit; other mines are never shown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _REVEAL = pattern(r"reveal\b\s*:?\s*(?:(?:the\s+)?(?:cell|square)\s+)?", IGNOREC
 class State(NamedTuple):
     """A game: bitboards with bit `row * cols + col`.
 
-    `layout` holds the mines as drawn, `mines` as they lie now (they differ when the first reveal moved one).
+    `layout` holds the mines as drawn, `mines` their current positions (they differ if the first reveal moved one).
     """
 
     rows: int
@@ -69,7 +69,7 @@ def flood_cells(size: BitGrid, mines: int, cell: int) -> int:
 
 
 def format_board(state: State) -> tuple[str, ...]:
-    """The board as rows of `#` (closed), `*` (nothing around) and digits.
+    """The board as rows of `#` (closed), `*` (no adjacent mines) and digits.
 
     >>> format_board(State(rows=4, cols=4, layout=1, mines=1, opened=0xFFFE))
     ('#1**', '11**', '****', '****')
@@ -102,7 +102,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
                 *self.paprika_departures,
                 "the agent is told the number of mines",
                 "the mines are drawn from the world seed, before the first reveal, with the same distribution after it",
-                "the board is shown after a mine too, without the other mines",
+                "the board is also shown after a mine, without the other mines",
             ),
         )
 
@@ -115,8 +115,8 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: the last cell stays free, because a
-        mine under the first reveal moves there."""
+        """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: the last cell stays free, because a mine under the first
+        reveal moves there."""
         field = "minesweeper: hidden"
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if set(setup) != {"rows", "cols", "mines"}:

@@ -1,10 +1,10 @@
 """The exact posterior over the mine layouts of a Minesweeper board.
 
 A hypothesis is the layout before the first reveal, as a tuple of (row, column) in reading order; the prior is uniform
-over all `comb(cells - 1, mines)` of them, since the last cell is free. What a reveal shows is a function of the layout,
+over all `comb(cells - 1, mines)` of them, because the last cell is free. A reveal's result is a function of the layout,
 so the posterior is uniform over the layouts that would have shown every board seen, and the expected gain of a reveal
-is the entropy of what it shows. The first reveal may move a mine to the last cell, so the mines as they lie now are
-carried beside the layouts.
+is the entropy of its result. The first reveal may move a mine to the last cell, so the current mines are stored next to
+the layouts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Layouts:
         return MineFilter(self, boards, boards, -1, "#" * self.grid.cell_count)
 
     def filter_at(self, key: tuple[Any, ...], build: Callable[[], MineFilter]) -> MineFilter:
-        """The filter for a history; cached, because episodes share histories (least recently used is evicted)."""
+        """The filter for a history; cached, because episodes share histories (the least recently used is evicted)."""
         found = self._kept.pop(key, None)
         if found is None:
             found = build()
@@ -73,10 +73,10 @@ def shared_layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
 
 
 class MineFilter(Filter):
-    """The exact posterior after some reveals. Make it with `Layouts.start`.
+    """The exact posterior after some reveals. Create it with `Layouts.start`.
 
-    `shared_layouts` (sorted) and `mines` are parallel: a layout still possible, and its mines as they lie now.
-    `first` is the index of the first cell revealed, -1 before; `board` all cells as told, in reading order.
+    `shared_layouts` (sorted) and `mines` are parallel: a layout that is still possible, and its current mines. `first`
+    is the index of the first cell revealed, -1 before; `board` all cells as shown, in reading order.
     """
 
     def __init__(self, game: Layouts, layouts: Boards, mines: Boards, first: int, board: str) -> None:
@@ -137,7 +137,7 @@ class MineFilter(Filter):
     # --- what to reveal ----------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
-        """Bits; 0 for a text that reveals no closed cell."""
+        """In bits; 0 for a text that reveals no closed cell."""
         shape, cell = self.game.grid, self.game.reveal(action)
         if cell is None or not (0 <= cell[0] < shape.rows and 0 <= cell[1] < shape.cols):
             return 0.0
@@ -151,8 +151,8 @@ class MineFilter(Filter):
     def expected_gains(self) -> Mapping[str, float]:
         """Expected gain in bits of revealing each closed cell, by answer, in reading order.
 
-        Before the first reveal of 7 by 7 cells this takes some 0.8 s, once per process; after it at most some 70 ms,
-        and in half the games under 1 ms.
+        Before the first reveal of a 7 by 7 board this takes about 0.8 s, once per process; later at most about 70 ms,
+        and under 1 ms in half the games.
         """
         return {answer: self._reveal_gain(cell) for cell, answer in self._closed_cells}
 
@@ -172,7 +172,7 @@ class MineFilter(Filter):
         return [(i, f"reveal {i // cols} {i % cols}") for i, mark in enumerate(self.board) if mark == "#"]
 
     def best_question(self) -> tuple[str, float]:
-        """The reveal of highest expected gain; among equals the one least likely to hit a mine, then reading order."""
+        """The reveal of highest expected gain; ties prefer the one least likely to hit a mine, then reading order."""
         gains, risks = self.expected_gains, self._mine_risks
         best = max(gains.values())
         # A tolerance, so that equal gains tie on every machine.
@@ -181,7 +181,7 @@ class MineFilter(Filter):
 
 
 class _Cells(Sequence[Any]):
-    """Sorted boards as tuples of (row, column), made when asked for."""
+    """Sorted boards as tuples of (row, column), created on demand."""
 
     def __init__(self, size: BitGrid, boards: Boards) -> None:
         self._grid, self._boards = size, boards
@@ -199,7 +199,7 @@ class _Cells(Sequence[Any]):
         return map(self._grid.cells_of, self._boards.tolist())
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
-        """By bisection, because the truth is looked up in the belief after every turn."""
+        """Uses bisection, because the truth is looked up in the belief after every turn."""
         if all(0 <= row < self._grid.rows and 0 <= col < self._grid.cols for row, col in value):
             board = np.uint64(self._grid.board_of(value))
             at = int(np.searchsorted(self._boards, board))
@@ -215,7 +215,7 @@ def move_first_mine(layouts: Boards, cell: int, last: int) -> Boards:
 
 
 def outcome_bits(shape: BitGrid, mines: Boards, cell: int) -> float:
-    """Entropy in bits of what revealing `cell` shows, when each board of `mines` is equally likely."""
+    """Entropy in bits of the result of revealing `cell`, if each board in `mines` is equally likely."""
     near = np.bitwise_count(mines & shape.neighbour_boards[cell])
     near[mines & (1 << cell) != 0] = 9
     counts = np.bincount(near, minlength=10)
@@ -227,10 +227,10 @@ def outcome_bits(shape: BitGrid, mines: Boards, cell: int) -> float:
 
 
 def flood_numbers(shape: BitGrid, mines: Boards, cell: int) -> Boards:
-    """A number for the result of revealing `cell` on each board, none of which has a mine on or beside it.
+    """A number for the result of revealing `cell` on each board, none of which has a mine on or next to it.
 
-    What is shown follows from the numbered cells at the rim of the flood, since all within them is empty. Their
-    numbers, as bitboards of binary digits, are mixed into 64 bits: two of 250,000 boards shown differently get the
+    The result follows from the numbered cells at the rim of the flood, because all cells inside are empty. Their
+    numbers, as bitboards of binary digits, are mixed into 64 bits: two of 250,000 boards with different results get the
     same number with probability below 2e-9.
     """
     digits = shape.neighbour_counts(mines)

@@ -1,8 +1,8 @@
-"""Movie recommendation: the environment and all that belongs to it."""
+"""The Movie recommendation environment and everything about it."""
 
 REGISTERED = {
     "agents:movie_recommendation": "solver:MovieRecommendationSolver",
     "agents:movie_recommendation_lookalike": "lookalike:LookalikeRecommender",
     "users:movie_fan": "user:MovieFan",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

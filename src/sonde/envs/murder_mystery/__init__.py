@@ -1,7 +1,7 @@
-"""Murder mystery: the environment and all that belongs to it."""
+"""The Murder mystery environment and everything about it."""
 
 REGISTERED = {
     "agents:murder_mystery": "solver:MurderMysterySolver",
     "users:narrator": "user:Narrator",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -1,12 +1,12 @@
 """The exact posterior over the culprit of a murder mystery, given what the answers revealed.
 
-The revealed values are read back from the message and the answer (`replies.revealed_slots`) and weighed by the model of
+The revealed values are recovered from the message and the answer (`replies.revealed_slots`) and weighed by the model of
 `filter`. An answer that the rules would not give, or that no truth could produce, comes from another narrator and
 changes nothing.
 
-Where any accusation ends the game, an accusation gains nothing (expected gain 0) and the verdict is no evidence: the
-posterior is that of the investigation. Where only the right one does (`told`), the game itself is the verdict: a person
-who was accused while the game went on did not do it, and an accusation gains the entropy of that verdict.
+If any accusation ends the game, an accusation gains nothing (expected gain 0) and the verdict is no evidence: the
+posterior is that of the investigation. If only the right one does (`told`), the continuing game is evidence: a person
+who was accused without ending it did not do it, and an accusation gains the entropy of that verdict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .telling import act_gains
 
 _TINY = 1e-12
 HEARD = 4000
-"""Characters of what an agent says that the conversation takes in (`dialogue.Dialogue.longest`, times four)."""
+"""Maximum characters of the agent's words that the conversation reads (`dialogue.Dialogue.longest`, times four)."""
 
 
 class MysteryFilter(Filter):
@@ -92,13 +92,13 @@ class MysteryFilter(Filter):
         return 0.0 if found.act is None else self.act_gains().get(found.act, 0.0)
 
     def _accusation_gain(self, person: int) -> float:
-        """Return the expected gain of accusing somebody."""
+        """The expected gain of accusing somebody."""
         p = self.posterior[person]
         return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
 
     def best_question(self) -> tuple[str, float]:
-        """Return the act of highest gain, the first of equals, or the name of somebody if accusing them gains more; the
-        name of the likeliest person if nothing gains."""
+        """The act of highest gain, the first among equals, or the name of a person if accusing them gains more; the
+        name of the most likely culprit if nothing gains."""
         found = self.act_gains()
         best = max(found, key=lambda act: found[act], default=None)
         person = max(range(len(self.posterior)), key=self._accusation_gain)

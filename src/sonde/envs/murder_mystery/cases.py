@@ -3,17 +3,15 @@
 Inspired by the murder-mystery task group of PAPRIKA (arXiv:2502.17543, table 1, appendix B.4.4: 203 training and 50
 test tasks, written and played by a language model). Ours: cases are drawn by a program from a stated distribution.
 
-A case has two parts. The *frame* is all that may be public: people, places, things, and which act reveals what. The
-*truth* (`filter.Truth`) is drawn after it and independently of it, so nothing in a briefing can point at the
-culprit. What is said and shown is written by `telling` from the frame and the values revealed, and from nothing
-else.
+A case has two parts. The *frame* is everything that may be public: people, places, things, and which act reveals what.
+The *truth* (`filter.Truth`) is drawn after it and independently of it, so nothing in a briefing can point at the
+culprit. `telling` writes everything said and shown from the frame and the revealed values, and from nothing else.
 
-Who speaks the truth: everybody, but for three statements about themselves, which each can be refuted. Where they were
-is false if the alibi implicates; having had no quarrel with the victim is false if the motive implicates; not having
-been close to the scene is false if somebody saw them there. These three statements never depend on the truth. What
-people say about the death is talk, not a statement of fact: questions, hearsay, and the slip of knowing what was kept
-from sonde._util.folders import data_file
-from everybody.
+Everybody speaks the truth, except in three statements about themselves, each of which can be refuted. The statement
+about their whereabouts is false if the alibi implicates; the denial of a quarrel with the victim is false if the motive
+implicates; the denial of having been close to the scene is false if somebody saw them there. The wording of these three
+statements never depends on the truth. What people say about the death is talk, not a statement of fact: questions,
+hearsay, and the slip of knowing what was kept from everybody.
 
 The data are built by `sources/compile.py`.
 """
@@ -39,8 +37,9 @@ Means = Literal["key", "code", "skill"]
 TASKS: Mapping[str, int] = Frozen(train=203, test=50)
 """Cases per split: the published numbers."""
 TOPICS = ("alibi", "access", "victim", "scene", "death", "others")
-"""What a person can be asked about, apart from other people: where they were; key, code or skill; how they stood with
-the victim; whether they were close to the scene; what they know about the death; about whom they can tell something."""
+"""The topics of questions to a person, apart from other people: where they were; key, code or skill; how they got on
+with the victim; whether they were close to the scene; what they know about the death; whom they can tell something
+about."""
 
 _SIZES = ((3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 _CHANNELS: tuple[tuple[Channel, ...], ...] = (
@@ -60,8 +59,8 @@ class CaseAct(NamedTuple):
 
 
 class Person(NamedTuple):
-    """A suspect or a witness. `place` is where they say they were; `seen_by` is who can tell of having seen them, or
-    not; `told_by` is who knows how they stood with the victim, or -1, if a paper (`Item.person`) tells it."""
+    """A suspect or a witness. `place` is where they say they were; `seen_by` is who can say whether they saw them;
+    `told_by` is who knows how they got on with the victim, or -1 if a paper (`Item.person`) shows it."""
 
     id: str
     name: str
@@ -78,7 +77,7 @@ class Person(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Somewhere to go. The scene is the first of a case."""
+    """A place to go to. The scene is the first place of a case."""
 
     id: str
     name: str
@@ -97,7 +96,7 @@ class Record(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A thing. A paper tells the motive of `person`; `text` describes a plain thing."""
+    """A thing. A paper shows the motive of `person`; `text` describes a plain thing."""
 
     id: str
     name: str
@@ -121,17 +120,17 @@ class Frame:
     where: str
     near: str
     minutes: tuple[int, int, int]
-    """A little before, begin and end of the time in question, in minutes of the day."""
+    """The time in question, in minutes of the day: a little before, begin and end."""
     channels: tuple[Channel, ...]
     people: tuple[Person, ...]
     places: tuple[Place, ...]
     records: tuple[Record, ...]
     items: tuple[Item, ...]
     salt: int
-    """Chooses among sentences of the same meaning."""
+    """Selects among sentences of the same meaning."""
 
     def __hash__(self) -> int:
-        # Equal frames have all of this in common, and few others do.
+        # Equal frames share all of this, and few others do.
         return hash((self.setting, self.victim, self.salt))
 
     @cached_property
@@ -144,7 +143,7 @@ class Frame:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """Id -> name of everything that an act can be aimed at."""
+        """Maps ids to the names of all possible targets of acts."""
         groups = (self.people, self.places, self.records, self.items)
         return Frozen({entry.id: entry.name for group in groups for entry in group})
 
@@ -209,7 +208,7 @@ def split_settings(split: str) -> tuple[str, ...]:
 
 
 def generate_case(rng: random.Random, setting: str) -> Case:
-    """A case from the distribution: the frame, then the truth, which does not depend on it but for its sizes."""
+    """A case from the distribution: the frame, then the truth, which depends only on the frame's sizes."""
     frame = draw_frame(rng, setting)
     return Case(frame, frame.model.draw_truth(rng))
 
@@ -232,7 +231,7 @@ def _case_setting(split: str, index: int) -> str:
 
 
 def draw_frame(rng: random.Random, setting: str) -> Frame:
-    """Everything that is not hidden, at random."""
+    """Draw everything that is not hidden."""
     if setting not in case_data()["settings"]:
         raise unknown("murder_mystery: setting", setting, case_data()["settings"])
     row = case_data()["settings"][setting]
@@ -265,7 +264,7 @@ def draw_frame(rng: random.Random, setting: str) -> Frame:
 
 
 def is_name(text: str) -> bool:
-    """Whether somebody in some case may be called this: a given name, or a full one.
+    """Whether somebody in some case may have this name: a given name, or a full one.
 
     >>> is_name("Wanda"), is_name("Who was in the library")
     (True, False)
@@ -299,7 +298,8 @@ def _draw_people(
 
 
 def _draw_motives(rng: random.Random, n: int) -> list[int]:
-    """Different numbers: the setting's own motives (0 to 2) for about half of the people, then the general ones."""
+    """Distinct motive numbers: the setting's own motives (0 to 2) for about half of the people, then the general
+    ones."""
     own = rng.sample(range(3), min(3, (n + 1) // 2))
     chosen = own + rng.sample(range(3, 3 + len(case_data()["text"]["motive"]["implicates"])), n - len(own))
     rng.shuffle(chosen)

@@ -7,17 +7,17 @@ Sources and presets:
                   message is checked. Any accusation of one person ends the game, `claimed`: a wrong one is a loss
     delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.3 and C.4, and its code: the 50 test tasks of PAPRIKA,
                   20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
-                  confirmed nor denied, uses up its turn, and the investigation goes on; 200 new tokens
+                  confirmed nor denied, uses up its turn, and the investigation continues; 200 new tokens
 
-Ours: the cases, what can be found out in them and what it means (`cases.py`,
-`filter.py`), and how free text is read (`reading.py`). A program narrates; a language
-model may, with all facts of the case. By the rules an accusation is judged by who is accused, with `judge="seat"` by
-whoever sits there. ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`. Where the game
-goes on, an accusation is a question too: whoever was accused for nothing did not do it, and the filter knows.
+Ours: the cases, what can be found out in them and what it means (`cases.py`, `filter.py`), and the reading of free text
+(`reading.py`). A program narrates; a language model may, with all facts of the case. The rules judge an accusation by
+the accused person; with `judge="seat"` the policy in that seat judges. ΔBelief-RL only tests on this game: the tasks of
+its preset are those of `paprika`. If the game continues after a wrong accusation, accusing is also a question: the
+filter knows that this person did not do it.
 
-The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a scenario from
-elsewhere, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
-has to be seated (`judge="seat"`), because no rule can tell what solves it.
+The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a foreign
+scenario, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
+must be seated (`judge="seat"`), because no rule can tell what solves it.
 
 `turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what
 `envs/_shared/dialogue.py` adds.
@@ -39,11 +39,12 @@ from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.tokens import name_key
 from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
+from .accusing import find_accused, is_accusation, may_accuse
 from .belief import MysteryFilter
 from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
-from .reading import LONGEST, ReadAct, find_accused, is_accusation, may_accuse, read_case_message
+from .reading import LONGEST, ReadAct, read_case_message
 from .replies import act_message, act_messages, describe_evidence, revealed_slots
 from .telling import all_clues, find_lies, write_briefing, write_ending
 
@@ -60,7 +61,7 @@ _GIVEN_AWAY = (
     "{n} is guilty", "{n} did it", "{n} killed {w}", "{n} murdered {w}", "{n} poisoned {w}", "it was {n} who",
     "i killed {w}", "i murdered {w}", "i poisoned {w}", "i am the {x}",
 )  # fmt: skip
-"""What a narrator must not say of the culprit."""
+"""Phrases that a narrator must not say about the culprit."""
 
 
 class World(NamedTuple):
@@ -74,8 +75,8 @@ class World(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MurderMystery(Dialogue):
-    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: the filter reads
-    revealed values from the words of the rules, which do not err."""
+    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: the filter recovers the
+    revealed values from the rules' words, which are never wrong."""
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
@@ -98,17 +99,17 @@ class MurderMystery(Dialogue):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="every suspect and every witness; together the witnesses have the probability 0.18",
+            support="every suspect and every witness; the witnesses together have probability 0.18",
             source=_SOURCES[self.preset],
             seats=self.seats("users:narrator"),
             assumes=self.assumed_users("users:narrator"),
             reference="murder_mystery",
             max_new_tokens=200 if self.goes_on else 1024,
             departures=(
-                "cases are drawn by a program, and every one can be solved for certain",
+                "cases are drawn by a program, and each can be solved with certainty",
                 "a program narrates unless another user is seated",
-                "the judge is asked after an accusation or a claim, not in every turn",
-                "of a message the first 4,000 characters are heard",
+                "the judge is called after an accusation or a claim, not in every turn",
+                "only the first 4,000 characters of a message are read",
                 *(_DELTA_BELIEF if self.goes_on else _ENDS),
             ),
         )
@@ -165,8 +166,8 @@ class MurderMystery(Dialogue):
         return _culprit_role(world, say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a
-        wrong accusation (`unmoved`; empty where any accusation reaches the goal)."""
+        """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a wrong
+        accusation (`unmoved`; empty if any accusation reaches the goal)."""
         if seat != USER:
             return Frozen()
         world = _parse_world(state)
@@ -187,12 +188,12 @@ class MurderMystery(Dialogue):
 
     def actions(self, state: Talk) -> Sequence[str] | None:
         """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
-        for a scenario from elsewhere."""
+        for a foreign scenario."""
         world = _parse_world(state)
         return _legal_actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
-        """Turn a name into an accusation; return other texts unchanged."""
+        """Turn a name into an accusation; other texts are unchanged."""
         return f"I accuse {answer} of the murder." if is_name(answer) else answer
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ class MurderMystery(Dialogue):
         return ReadAct("nothing") if world.truth is None else read_case_message(_case_frame(world), state.said)
 
     def judge_message(self, state: Talk) -> Verdict:
-        """A name alone is no accusation: the message must state guilt."""
+        """A name alone is not an accusation: the message must state guilt."""
         world, found = _parse_world(state), self._read_message(state)
         if world.truth is None:
             return "unclear"
@@ -295,7 +296,7 @@ def _culprit_name(world: World) -> str:
 
 
 def _parse_truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
-    """The truth that a setup states, if it can be drawn in this case."""
+    """The truth stated by a setup, if it is possible in this case."""
     try:
         vectors = tuple(tuple(int(v) for v in row) for row in setup["vectors"])
         found = Truth(int(setup["culprit"]), vectors, int(setup["mark"]), tuple(int(t) for t in setup["traits"]))
@@ -334,7 +335,7 @@ def _reveals_culprit(world: World) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _culprit_role(world: World, judging: str) -> str:
-    """Everything that a narrator needs to play the case; `judging` is the rule on accusations."""
+    """All that a narrator needs to play the case; `judging` is the rule on accusations."""
     frame, say = _case_frame(world), load_pieces(_NAME)
     known = Case(frame, cast("Truth", world.truth))
     facts = "\n".join(f"- {act_message(frame, c.act)} -> {c.text}" for c in all_clues(known))

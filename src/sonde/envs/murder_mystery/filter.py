@@ -1,21 +1,21 @@
-"""Who did it, exactly: the evidence that people carry in a murder mystery, and the posterior over the culprit.
+"""Who did it, exactly: the evidence about each person in a murder mystery, and the posterior over the culprit.
 
 Inspired by the murder-mystery task group of PAPRIKA (arXiv:2502.17543, appendix B.4.4), where a language model plays
 the world. This model is ours: it makes the culprit a matter of probability instead of judgement.
 
-- The culprit is drawn first: with probability 0.18 a witness, else a suspect, uniform within the group.
+- The culprit is drawn first: with probability 0.18 a witness, otherwise a suspect, uniform within the group.
 - Every person has one value per *channel* (alibi, trace, ...): `CLEARS`, `OPEN` or `IMPLICATES`. Vectors of different
-  people are independent: from P_innocent, or P_culprit for the culprit. Both are products of `_WEIGHTS` cut to their
-  supports. An innocent has at least one clearing value on a *solid* channel (motive and slip are not solid); the
+  people are independent: from P_innocent, or P_culprit for the culprit. Both are products of `_WEIGHTS` restricted to
+  their supports. An innocent has at least one clearing value on a *solid* channel (motive and slip are not solid); the
   culprit has none, and at least two implicating values. The supports are disjoint: full evidence always decides.
 - The trace is the one channel that needs two observations. Its mark at the scene is uniform over `marks` kinds; a
   person has the same mark (implicates), another one, uniformly (clears), or nobody can tell (open). A trace is open
-  with probability 0.2 for everybody, so neither the mark nor one person's trait says anything about the culprit by
-  itself. Two people's traits together do, a little, even before the mark is seen (they agree or not), and that is
+  with probability 0.2 for everybody, so neither the mark nor one person's trait alone carries information about the
+  culprit. Two people's traits together do, a little, even before the mark is seen (they agree or not), and that is
   counted: the posterior sums over the mark.
 
-What has been observed is a mapping from *slots* to values. For everything but unmatched traits the posterior is
-prior(i) * P_culprit(seen of i) / P_innocent(seen of i), normalised.
+An observation is a mapping from *slots* to values. For everything but unmatched traits the posterior is prior(i) *
+P_culprit(seen of i) / P_innocent(seen of i), normalised.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from sonde.core import entropy
 
 Channel = Literal["alibi", "trace", "access", "motive", "sighting", "slip"]
 Vector = tuple[int, ...]
-"""One value per channel of the model; -1 for one that is not known."""
+"""One value per channel of the model; -1 for an unknown one."""
 
 CHANNELS: tuple[Channel, ...] = ("alibi", "trace", "access", "motive", "sighting", "slip")
 SOLID: frozenset[Channel] = frozenset(("alibi", "trace", "access", "sighting"))
-"""Channels whose clearing value no culprit has."""
+"""Channels that never clear the culprit."""
 
 CLEARS, OPEN, IMPLICATES = 0, 1, 2
 VALUES = ("clears", "open", "implicates")
@@ -54,13 +54,14 @@ _WEIGHTS: Mapping[Channel, tuple[tuple[int, int, int], tuple[int, int, int]]] = 
     "sighting": ((25, 45, 30), (0, 50, 50)),
     "slip": ((25, 55, 20), (10, 50, 40)),
 }
-"""Weights of clears, open, implicates for an innocent person and for the culprit, before the supports are cut."""
+"""Weights of clears, open, implicates for an innocent person and for the culprit, before restriction to the
+supports."""
 
 
 class Slot(NamedTuple):
     """One thing to learn: a person's value on a channel; the person's mark, or `marks` if it cannot be told (channel
     "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person was
-    right, 0 or 1 (channel "accused"), where it does not end the game."""
+    right, 0 or 1 (channel "accused"), if it does not end the game."""
 
     person: int
     channel: Channel | Literal["accused"]
@@ -101,7 +102,7 @@ def channel_vectors(channels: tuple[Channel, ...], guilty: bool) -> Mapping[Vect
 
 @lru_cache(maxsize=8192)
 def marginal_probability(channels: tuple[Channel, ...], guilty: bool, partial: Vector) -> float:
-    """The probability of the values given, whatever the channels at -1 are."""
+    """The probability of the given values, summed over the channels at -1."""
     known = [(i, v) for i, v in enumerate(partial) if v >= 0]
     return sum(p for vector, p in channel_vectors(channels, guilty).items() if all(vector[i] == v for i, v in known))
 
@@ -131,7 +132,7 @@ class CaseModel:
         return (MARK, *(Slot(p, c) for p in range(self.people_count) for c in self.channels))
 
     def size(self, slot: Slot) -> int:
-        """Count the values of a slot."""
+        """The number of values of a slot."""
         return 3 if slot.channel != "trace" else self.marks + (slot.person != SOURCE)
 
     def draw_truth(self, rng: random.Random) -> Truth:
@@ -151,7 +152,7 @@ class CaseModel:
         return (other, self.marks, mark)[value]
 
     def slot_value(self, truth: Truth, slot: Slot) -> int:
-        """Return the true value of a slot."""
+        """The true value of a slot."""
         if slot == MARK:
             return truth.mark
         if slot.channel == "trace":
@@ -159,7 +160,7 @@ class CaseModel:
         return truth.vectors[slot.person][self.channels.index(slot.channel)]
 
     def truth_prob(self, truth: Truth) -> float:
-        """Return the probability of a truth: 0.0 if it cannot be drawn, whatever its sizes."""
+        """The probability of a truth; 0.0 if it is impossible, including one of wrong sizes."""
         people, trace = range(self.people_count), self.channels.index("trace")
         if truth.culprit not in people or not len(truth.vectors) == len(truth.traits) == self.people_count:
             return 0.0
@@ -177,10 +178,10 @@ class CaseModel:
         return float(trait == (self.marks if value == OPEN else mark))
 
     def joint_weights(self, seen: Seen) -> tuple[float, ...]:
-        """The probability of each person being the culprit and of everything seen being so."""
+        """The joint probability of each person being the culprit and of all observations."""
         mark = seen.get(MARK)
         compared = any(s.channel == "trace" and s != MARK and v < self.marks for s, v in seen.items())
-        # An unseen mark matters only where somebody's own mark is known; a seen one was one of `marks`.
+        # An unseen mark matters only if somebody's own mark is known; a seen one was one of `marks`.
         rows = [
             self._compute_joint(seen, m) for m in (range(self.marks) if compared and mark is None else (mark or 0,))
         ]
@@ -200,7 +201,7 @@ class CaseModel:
         ]
 
     def _person_weight(self, seen: Seen, person: int, mark: int, guilty: bool) -> float:
-        """Return the probability of the observations of one person, given the mark at the scene."""
+        """The probability of the observations of one person, given the mark at the scene."""
         partial = [seen.get(Slot(person, c), -1) for c in self.channels]
         trait, trace = seen.get(Slot(person, "trace"), -1), self.channels.index("trace")
         if trait >= 0:
@@ -209,11 +210,11 @@ class CaseModel:
         return share * marginal_probability(self.channels, guilty, tuple(partial))
 
     def likelihood(self, seen: Seen) -> tuple[float, ...]:
-        """Return the probability of the observations under each culprit."""
+        """The probability of the observations under each culprit."""
         return tuple(j / p for j, p in zip(self.joint_weights(seen), self.prior, strict=True))
 
     def posterior(self, seen: Seen) -> tuple[float, ...]:
-        """The probability that each person is the culprit. ValueError if nothing true could look like this."""
+        """The probability that each person is the culprit. Raises ValueError if no truth fits the observations."""
         joint = self.joint_weights(seen)
         total = sum(joint)
         if total <= 0.0:

@@ -1,14 +1,14 @@
 """Mark the names of a case in a detective's message, and find the declared phrasings in it.
 
-`@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item,
-a place, `@s` the scene, `@n` the spot near it, `@t` what access is about, `@x` one of several. A mention is a run of a
-name's words: all of them, or some with the head ("the painter" for "the set painter") behind a word that may stand
-before a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
-clock") is nothing, and a given name before somebody else's family name is nobody.
+`@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item, a
+place, `@s` the scene, `@n` the spot near it, `@t` the thing that access is about, `@x` one of several. A mention is a
+run of a name's words: all of them, or some with the head ("the painter" for "the set painter") after a word that may
+precede a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
+clock") names nothing, and a given name before somebody else's family name names nobody.
 
-`data/phrases.txt` declares one line per meaning; the word in brackets says where it is looked for:
-`[act]` in what a unit of a message does, `[topic]` in what somebody is asked, `[guilt]` in accusations, `[told]` in
-questions about the briefing; `[list]` are words. Source: ours; words and sentences are read by `envs/_shared/english`.
+`data/phrases.txt` declares one line per meaning; the word in brackets says where it is searched: `[act]` in what a unit
+of a message does, `[topic]` in the topic of a question, `[guilt]` in accusations, `[told]` in questions about the
+briefing; `[list]` are words. Own design; `envs/_shared/english` reads words and sentences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .._shared.english.tokens import UNITS, base_form, is_verb, split_sentences,
 from .cases import Frame, case_data
 
 OWNER = "s"
-"""The token behind whoever owns something."""
+"""The token after the name of an owner."""
 
 
 class Sentence(NamedTuple):
@@ -56,7 +56,7 @@ def _same_words() -> Mapping[str, str]:
 
 
 def name_form(word: str) -> str:
-    """The form in which words of names are compared: base forms, one for those that mean the same."""
+    """The form for comparing words of names: base forms, one for synonyms."""
     return _same_words().get(base_form(word), base_form(word))
 
 
@@ -84,7 +84,7 @@ def _name_entry(mark: str, name: str) -> Entry:
 
 @lru_cache(maxsize=256)
 def _entries_by_word(frame: Frame) -> Mapping[str, Sequence[Entry]]:
-    """Everything that can be mentioned in a case, by word."""
+    """All possible mentions in a case, indexed by word."""
     entries = [
         _name_entry("@v", frame.victim),
         _thing_entry("@v", str(case_data()["settings"][frame.setting]["victim"])),
@@ -132,7 +132,7 @@ class _Run(NamedTuple):
 
 
 _LONGEST = 16
-"""Words within which a name is said."""
+"""Maximum number of words over which a name may extend."""
 
 
 def _longest_run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
@@ -178,7 +178,7 @@ def _find_mention(
 
 
 def _stands_for_thing(words: Sequence[str], at: int, run: _Run) -> bool:
-    """Whether a run stands for the thing, and not for a part of another's name: by the words beside it."""
+    """Whether a run stands for the thing itself and not for part of another name, judged by the adjacent words."""
     before, after = (words[at - 1] if at else ","), (words[run.end] if run.end < len(words) else ",")
     kind, whole = run.entry.mark[1], run.full and run.words > 1
     if before in _ANY and (kind in "pb" or not whole):
@@ -199,7 +199,7 @@ def _may_stand_beside(word: str, side: str) -> bool:
 
 
 def _is_plain_word(word: str) -> bool:
-    """Whether a word is none that may be part of a name."""
+    """Whether a word is not one that may be part of a name."""
     return word == "," or word[0] == "@" or word.endswith(("ly", "ing", "ed")) or _is_function(word)
 
 
@@ -210,7 +210,7 @@ def _is_function(word: str) -> bool:
 
 
 def _is_misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
-    """Whether a family name stands behind one that does not belong to it."""
+    """Whether the run precedes a family name that does not belong to it."""
     return (
         at > 0
         and words[at] != run.entry.words[0]
@@ -264,7 +264,7 @@ def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
 
 
 def _counted_person(frame: Frame, found: re.Match[str]) -> str:
-    """Name the person who is counted: "the second suspect", "witness 1", "the only witness"."""
+    """The person referred to by number: "the second suspect", "witness 1", "the only witness"."""
     group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
     word = (found["which"] or found["number"]).lower()
     if word in ("last", "only"):
@@ -291,7 +291,7 @@ def _mark_words(frame: Frame, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _join_marks(frame: Frame, words: Sequence[str]) -> Iterable[str]:
-    """Drop a name that repeats who was named ("the cook, Sven,"), and the place where a record is."""
+    """Drop a name that repeats the person before it ("the cook, Sven,"), and the place of a record."""
     kept: list[str] = []
     for i, word in enumerate(words):
         before_mark = words[i + 1 : i + 2] and words[i + 1][0] == "@"
@@ -311,7 +311,7 @@ def _join_marks(frame: Frame, words: Sequence[str]) -> Iterable[str]:
 
 
 def _is_title_of(frame: Frame, word: str, mark: str) -> bool:
-    """Whether a word before somebody's name is a title, or says what they are."""
+    """Whether a word before somebody's name is a title or their role."""
     return word in declared_words("title") or (mark[1] == "p" and word in tokenize(frame.people[int(mark[2:])].role))
 
 
@@ -326,8 +326,8 @@ def mentioned_ids(words: Iterable[str], kinds: str) -> list[str]:
 
 
 def pointed_record(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
-    """Return the id of the record that shares most words with a message that speaks of a record without its name; "" if
-    there is no single one. Words of its place count half."""
+    """The id of the record that shares most words with a message that refers to a record without its name; "" if there
+    is no single one. Words of its place count half."""
     shapes = {name_form(w) for w in tokenize(heard, possessive=OWNER)} - {name_form("record"), name_form("camera")}
     if not {"record", "camera"} & {name_form(w) for w in rest} and "@x" not in rest:
         return ""
@@ -378,7 +378,7 @@ def _spot_group(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spo
 
 
 def find_spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
-    """Find where a sentence with marks has a meaning."""
+    """Find the positions at which a sentence with marks has a meaning."""
     return _spot_group(declared_lines()[name][0].scope, words).get(name, ())
 
 

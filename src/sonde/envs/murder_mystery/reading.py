@@ -1,18 +1,12 @@
 """Read a detective's message: an act, an accusation of one person, several things at once, or nothing.
 
 Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action per turn, and a conclusion that ends the game; the reader
-is ours. A message is cut into sentences with marks for names (`names`), and these into units, one per verb of asking or
-looking; what is denied, dismissed or given as a reason is dropped. A unit is a question to somebody or a look at
-something, by the declared phrasings in it (`data/phrases.txt`), or nothing. Units that do different
-things make the message `several`. A message that is not understood does nothing and costs a turn.
+is ours. A message is split into sentences with marks for names (`names`), and these into units, one per verb of asking
+or looking; anything denied, dismissed or given as a reason is dropped. A unit is a question to somebody or a look at
+something, according to its declared phrasings (`data/phrases.txt`), or nothing. Units that do different things make the
+message `several`. A message that is not understood does nothing and costs a turn.
 
-A sentence that speaks of guilt accuses the only person whom it names and does not deny, report or suppose. A suspicion
-("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody (in PAPRIKA the detective
-announces an accusation; "merely confronting" is none).
-
-The topic of a question to somebody: the person asked is "you"; a topic needs no other subject, and of several topics
-the earlier one of `_ORDER` counts. The time of the event is dropped: "at the time of the murder" asks nothing about the
-murder.
+`accusing` finds accusations, `topics` the topic of a question.
 """
 
 from __future__ import annotations
@@ -20,11 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from .._shared.english.sentences import skip_preamble
 from .._shared.english.tokens import word_set
+from .accusing import find_accused
 from .cases import CaseAct, Frame
 from .names import (
     Sentence,
@@ -34,16 +27,40 @@ from .names import (
     mark_sentences,
     mentioned_ids,
     pointed_record,
-    split_message,
 )
+from .topics import find_topic
 
 LONGEST: Final = 2000
-"""Characters of a message that are read."""
+"""Maximum characters of a message that are read."""
+Words = Sequence[str]
+
+
+class ReadAct(NamedTuple):
+    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` without a topic;
+    `body` looks at the dead; `several` and `nothing` do nothing."""
+
+    kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
+    act: CaseAct | None = None
+    person: int = -1
+
+
+NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
+
+
+class Context(NamedTuple):
+    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
+
+    frame: Frame
+    heard: str
+    teller: str = ""
+    told: bool = False
+    people: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8192)
 def read_case_message(frame: Frame, text: str) -> ReadAct:
-    """Read a message; the result is the same for everybody who has the same frame."""
+    """Read a message; the result depends only on the frame and the text."""
     heard = text[:LONGEST]
     said = mark_sentences(frame, heard)
     everything = tuple(w for s in said for w in (*s.words, ","))
@@ -117,7 +134,7 @@ def _read_unit(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
 
 
 def _is_request(words: Words) -> bool:
-    """Whether somebody who is spoken to is asked something."""
+    """Whether the addressed person is asked something."""
     told = [w for w in words if w != ","]
     if [w[0] for w in told[:2]] == ["@", "@"]:
         return False
@@ -129,7 +146,7 @@ _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "thi
 
 
 def _called_person(words: Words, here: Context) -> str:
-    """Return who is addressed by name, here or before; "," for several."""
+    """The person addressed by name, here or before; "," for several."""
     yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | declared_words("calling")
     for i, word in enumerate(words):
         if word[0] != "@" or word[1] not in "pb":
@@ -149,8 +166,7 @@ def _called_person(words: Words, here: Context) -> str:
 
 
 def _asked_object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
-    """Return whom a verb of asking is about, and what they are asked; "," for several people, "" for nobody of the
-    case."""
+    """The object of a verb of asking, and the question to them; "," for several people, "" for nobody in the case."""
     for spot in find_spots("ask", words):
         if spot.start != verb:
             continue
@@ -168,12 +184,12 @@ def _asked_object(here: Context, words: tuple[str, ...], verb: int | None) -> tu
 
 
 def _ends_object(word: str) -> bool:
-    """Whether a word behind a verb of asking says who is asked, or that nobody is named."""
+    """Whether a word after a verb of asking names the person asked, or shows that nobody is named."""
     return word in ("him", "her", "them", ",") or (word[0] == "@" and word[1] in "pbx")
 
 
 def _single_person(mark: str, rest: Words) -> str:
-    """Return the only person who is asked."""
+    """The only person who is asked."""
     if rest[:1] == ("s",) and mark[1] == "p":
         return ""
     joined = next((w for w in rest[:3] if w not in ("to", "with", ",", "and", "or", "then")), "")
@@ -210,7 +226,7 @@ _OWN: Mapping[str, str] = {
 
 
 def _address_person(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
-    """The question with the person asked as "you"."""
+    """The question with "you" for the person asked."""
     start = next((i for i, w in enumerate(words) if w not in (f"@{teller}", ",")), 0)
     out = ["you" if w == f"@{teller}" else "weapon" if w == "@i1" else w for w in words[start:]]
     if not told and {"you", "your"}.isdisjoint(out):
@@ -235,7 +251,7 @@ def _read_third_person(here: Context, words: tuple[str, ...], asks: bool) -> Rea
     return found if found.act or found.kind == "several" else NOTHING
 
 
-# --- together --------------------------------------------------------------------------------------------------------
+# --- combination ------------------------------------------------------------------------------------------------------
 
 
 def _combine_readings(found: Sequence[ReadAct]) -> ReadAct:
@@ -255,32 +271,6 @@ def _combine_readings(found: Sequence[ReadAct]) -> ReadAct:
     return BODY if "body" in kinds else NOTHING
 
 
-Words = Sequence[str]
-
-
-class ReadAct(NamedTuple):
-    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` about nothing in
-    particular; `body` looks at the dead; `several` and `nothing` do nothing."""
-
-    kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
-    act: CaseAct | None = None
-    person: int = -1
-
-
-NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
-
-
-class Context(NamedTuple):
-    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
-
-    frame: Frame
-    heard: str
-    teller: str = ""
-    told: bool = False
-    people: tuple[str, ...] = ()
-    things: tuple[str, ...] = ()
-
-
 def begins_at(name: str, words: tuple[str, ...], at: int | None) -> bool:
     """Whether a meaning begins with the word at `at`."""
     return any(spot.start == at for spot in find_spots(name, words))
@@ -290,14 +280,14 @@ def begins_at(name: str, words: tuple[str, ...], at: int | None) -> bool:
 
 
 def mark_times(words: Words) -> Words:
-    """Replace every time of day by a sign."""
+    """Replace every time of day by a placeholder."""
     numbers = declared_words("number")
     text = " ".join("#" if w.isdigit() or w in numbers else w for w in words)
     return re.sub(r"#(?: (?:past|to|#))* #|#(?: #)+", "#", text).split() if "#" in text else words
 
 
 def drop_denied(words: Words) -> list[str]:
-    """Drop what is denied or dismissed, up to a comma or "but"; "did you not" asks the same as "did you"."""
+    """Drop denied or dismissed words, up to a comma or "but"; "did you not" asks the same as "did you"."""
     out: list[str] = []
     ends = {s.start: s.end for s in find_spots("no", tuple(words))}
     at = 0
@@ -320,7 +310,7 @@ def _expects_yes(words: Words, at: int) -> bool:
 
 
 def split_units(words: Words) -> Iterable[list[str]]:
-    """The parts of a sentence that may do something each, without a reason or an aim in front ("to verify it, ...")."""
+    """The parts of a sentence that may each do something, without a reason or an aim in front ("to verify it, ...")."""
     if words and words[0] in declared_words("reason") and "," in words:
         words = words[words.index(",") + 1 :]
     part: list[str] = []
@@ -337,7 +327,7 @@ def split_units(words: Words) -> Iterable[list[str]]:
 
 
 _SOON = 24
-"""Words within which an order shows its verb."""
+"""The number of words within which an order has its verb."""
 WH = frozenset(("where", "what", "how", "who", "whom", "why", "when", "whether", "which"))
 
 
@@ -351,7 +341,7 @@ def _begins_unit(rest: Words) -> bool:
 
 
 def order_verb(words: tuple[str, ...]) -> int | None:
-    """Find the verb of an order, or of what the detective does; None if nothing is done."""
+    """The position of the verb of an order, or of the detective's own action; None if there is none."""
     lead = declared_words("lead")
     starts = {s.start for name in ("ask", "look", "about", "go", "seek", "charge") for s in find_spots(name, words)}
     for i, word in enumerate(words):
@@ -363,7 +353,7 @@ def order_verb(words: tuple[str, ...]) -> int | None:
 
 
 def look_at(target: str) -> ReadAct:
-    """Look at a thing, a place or a person; a record, and somebody from outside (`b6`), is checked."""
+    """Look at a thing, a place or a person; a record, or somebody from outside (`b6`), is checked."""
     return ReadAct("act", CaseAct("check", f"r{target[1:]}") if target[0] in "rb" else CaseAct("examine", target))
 
 
@@ -371,7 +361,7 @@ _THEIRS = frozenset(("his", "her", "their", "he", "she", "they"))
 
 
 def read_clothes_look(here: Context, words: tuple[str, ...], looks: bool) -> ReadAct | None:
-    """Read a look at what somebody wears; None for other messages."""
+    """Read a look at somebody's clothes; None for other messages."""
     people = mentioned_ids(words, "p")
     marked = "@i0" in words and (people or _THEIRS & {*words})
     if (
@@ -415,7 +405,7 @@ def read_look(here: Context, words: tuple[str, ...], verb: int | None, asks: boo
 
 
 def _single_look(here: Context, words: tuple[str, ...], found: Sequence[str]) -> ReadAct:
-    """Read a look at the only thing that is named, if it is that thing itself and its owner is right."""
+    """Read a look at the only named thing, if it is that thing itself and its owner is right."""
     if len(found) > 1:
         return MANY
     target = found[0]
@@ -439,7 +429,7 @@ _WITHIN = frozenset(("in", "of", "on", "at", "from"))
 
 
 def _is_part_of_place(before: tuple[str, ...]) -> bool:
-    """Whether what is looked at "in the hall" is the place itself: its floor, what is there."""
+    """Whether the object of a look "in the hall" is the place itself: its floor, its contents."""
     known = declared_words("part") | declared_words("lead")
     return not before or before[0] in known or before[0].endswith(("ly", "ing")) or order_verb(before) == 0
 
@@ -480,147 +470,5 @@ def _drop_aim(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_direction(words: tuple[str, ...], at: int) -> bool:
-    """Whether a "to" is behind a way to something: "go from the hall to the library"."""
+    """Whether a "to" belongs to a direction: "go from the hall to the library"."""
     return words[at] == "to" and at + 1 < len(words) and words[at + 1][0] == "@"
-
-
-def find_accused(said: Iterable[Sentence]) -> list[str]:
-    """Return the ids of all people whom a message accuses."""
-    people = list(dict.fromkeys(p for s in said for p in mentioned_ids(s.words, "p")))
-    found: dict[str, None] = {}
-    for sentence in said:
-        if _states_guilt(sentence):
-            found |= dict.fromkeys(_stated_guilty(sentence.words, people))
-    return list(found)
-
-
-def _is_supposed(words: tuple[str, ...]) -> bool:
-    """Whether a sentence doubts, supposes or reports."""
-    plain = list(words)
-    for spot in find_spots("sure", words):
-        plain[spot.start : spot.end] = ["i"] * (spot.end - spot.start)
-    return has_meaning("doubt", tuple(plain)) or has_meaning("hearsay", tuple(plain))
-
-
-_SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
-_PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
-
-
-def _stated_guilty(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
-    """Return the people whose guilt a sentence states, by the clause that speaks of it, without clauses that deny or
-    describe."""
-    words = words[: words.index("because")] if "because" in words else words
-    if not mentioned_ids(words[: words.index(",")] if "," in words else words, "p"):
-        words = tuple(skip_preamble(words))
-    if _is_supposed(words):
-        return []
-    parts: list[tuple[str, ...]] = [()]
-    for word in words:
-        parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
-    parts = [part for part in parts if part and not has_meaning("deny", part)]
-    guilty = [i for i, part in enumerate(parts) if has_meaning("guilt", part)]
-    more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
-    if not guilty or not all(_is_accusing_clause(parts[i]) for i in guilty + more):
-        return []
-    own, near = (
-        guilty + more,
-        [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _is_accusing_clause(parts[j])],
-    )
-    for where in (own, near):
-        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(parts[i], "p"))):
-            return found
-    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
-    return list(everybody) if meant else []
-
-
-def _is_accusing_clause(part: tuple[str, ...]) -> bool:
-    """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
-    inside = {i for spot in find_spots("guilt", part) for i in range(spot.start, spot.end)}
-    own = declared_words("accusing")
-    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
-
-
-def _states_guilt(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and asks nothing."""
-    return not sentence.asks and sentence.words[0] not in word_set("aux") and has_meaning("guilt", sentence.words)
-
-
-def _is_open_accusation(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
-    return _states_guilt(sentence) and not _is_supposed(sentence.words) and not has_meaning("deny", sentence.words)
-
-
-def may_accuse(said: Iterable[Sentence]) -> bool:
-    """Whether a message that is not understood states somebody's guilt."""
-    return any(_is_open_accusation(s) and bool(mentioned_ids(s.words, "p")) for s in said)
-
-
-def is_accusation(said: str) -> bool:
-    """Whether a message accuses somebody, in a case of which nothing is known but the words.
-
-    >>> is_accusation("I accuse the janitor."), is_accusation("Is Akiko the murderer?")
-    (True, False)
-    """
-    return any(map(_is_open_accusation, split_message(said)))
-
-
-_ORDER: Final = ("access", "scene", "victim", "alibi", "death")
-
-
-def find_topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
-    """Find the topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
-    others = [p for p in mentioned_ids(words, "p") if p != teller]
-    if others:
-        return "" if has_meaning("company", words) else others[0] if len(others) == 1 else "several"
-    plain = _drop_times(words)
-    found = [name for name in _ORDER if _is_about(name, plain, frame)]
-    if has_meaning("others", plain) and not has_meaning("not others", words):
-        first = min(spot.start for spot in find_spots("others", plain))
-        anybody = not declared_words("anybody").isdisjoint(plain)
-        if not found or (anybody if found[0] in ("death", "alibi", "scene") else first < _first_spot(found[0], plain)):
-            return "others"
-    return "several" if _are_apart(found, plain) else found[0] if found else ""
-
-
-def _first_spot(name: str, words: tuple[str, ...]) -> int:
-    return min(spot.start for spot in (*find_spots(name, words), *find_spots("strife", words)))
-
-
-def _is_about(name: str, words: tuple[str, ...], frame: Frame) -> bool:
-    if name in ("victim", "death"):
-        strife = name == "victim" and has_meaning("strife", words) and has_meaning("both", words)
-        return (strife or has_meaning(name, words)) and not has_meaning(f"not {name}", words)
-    skilled = name == "access" and frame.means == "skill" and has_meaning("skill", words)
-    return (skilled or has_meaning(name, words)) and (
-        _is_about_listener(words) or (name == "access" and "you" in words)
-    )
-
-
-def _is_about_listener(words: Words) -> bool:
-    """Whether the subject of a question is whoever is asked, or none is named."""
-    for a, b in pairwise(words):
-        if a == "you" and b in word_set("aux"):
-            return True
-        if a in word_set("aux") and (b[0] == "@" or b in ("there", "it", "he", "she", "they", "the", "that")):
-            return b in ("there", "it", "that") and ("you" in words or "your" in words)
-        if a in word_set("aux") and b == "you":
-            return True
-    return True
-
-
-def _are_apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
-    """Whether two topics are asked for and not one in terms of the other."""
-    cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
-    for at in cuts if len(found) > 1 else ():
-        one, two = ({n for n in found if has_meaning(n, part)} for part in (words[:at], words[at:]))
-        if one and two and one.isdisjoint(two) and "death" not in one | two:
-            return True
-    return False
-
-
-def _drop_times(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop the time of the event."""
-    out = list(words)
-    for spot in find_spots("time", words):
-        out[spot.start : spot.end] = [""] * (spot.end - spot.start)
-    return tuple(w for w in out if w)

@@ -1,12 +1,12 @@
-"""Answers to a detective's message, what an answer reveals, and the plainest message for every act.
+"""Answers to a detective's message, the values that an answer reveals, and the plainest message for every act.
 
-An answer follows from the reading of the message (`reading`) and from the values that its act reveals
-(`telling.describe_act`), so the values can be read back from it: `revealed_slots` compares texts. A message that does
-nothing gets help: who is there, where to go, which records and visible things there are, what is known of the victim,
-and how many turns are left can be asked at any time, at the cost of a turn; a person who is asked nothing in
-particular says what people can be asked. This help follows from the message and from the frame alone, so it is the
-same whatever is hidden; its wordings are `[told]` in `data/phrases.txt`. Source: ours; in PAPRIKA
-(arXiv:2502.17543, appendix B.4.4) a language model improvises.
+An answer depends on the reading of the message (`reading`) and on the values that its act reveals
+(`telling.describe_act`), so the values can be recovered from it: `revealed_slots` compares texts. A message that does
+nothing gets help. At the cost of a turn one can always ask who is there, where to go, for records and visible things,
+for facts about the victim, and for the number of turns left; a person who is asked nothing in particular says what
+people can be asked. This help depends on the message and the frame alone, so it is independent of the hidden truth; its
+wordings are `[told]` in `data/phrases.txt`. Own design; in PAPRIKA (arXiv:2502.17543, appendix B.4.4) a language model
+improvises.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .telling import describe_act, fill_sentence, join_names, observe_act, pick_
 
 
 def answer_message(case: Case, said: str, accusation: str, left: int | None = None) -> str:
-    """Return the true answer to a message; `accusation` if it accuses somebody. `left` are the turns after this one."""
+    """The true answer to a message; `accusation` if it accuses somebody. `left` is the number of turns after this
+    one."""
     act = read_case_message(case.frame, said).act
     return (
         observe_act(case, act).text
@@ -34,7 +35,7 @@ def answer_message(case: Case, said: str, accusation: str, left: int | None = No
 
 
 def empty_answer(frame: Frame, said: str, accusation: str, left: int | None = None) -> str:
-    """Return the answer to a message that reveals nothing, from public facts alone."""
+    """The answer to a message that reveals nothing, from public facts alone."""
     found = read_case_message(frame, said)
     if found.kind == "accuse":
         return accusation
@@ -43,14 +44,14 @@ def empty_answer(frame: Frame, said: str, accusation: str, left: int | None = No
 
 @lru_cache(maxsize=16384)
 def _possible_answers(frame: Frame, act: CaseAct) -> Mapping[str, tuple[int, ...]]:
-    """Every answer that an act may get -> the values it reveals."""
+    """Maps every possible answer to an act to the values it reveals."""
     slots = frame.acts[act]
     rows = product(*(range(frame.model.size(s)) for s in slots))
     return {describe_act(frame, act, values): values for values in rows}
 
 
 def revealed_slots(frame: Frame, said: str, answer: str) -> dict[Slot, int]:
-    """Return the slots that an answer reveals; empty for an answer that the rules would not give."""
+    """The slots that an answer reveals; empty for an answer that the rules would not give."""
     act = read_case_message(frame, said).act
     if act is None or not frame.acts[act]:
         return {}
@@ -103,7 +104,7 @@ def _topic_question(frame: Frame, topic: str) -> str:
 
 
 def definite_name(name: str) -> str:
-    """Return the definite form of a name: "the letter" for "a letter"."""
+    """The definite form of a name: "the letter" for "a letter"."""
     article, _, rest = name.partition(" ")
     return f"the {rest}" if article in ("a", "an") else name
 
@@ -114,8 +115,8 @@ def act_messages(frame: Frame) -> tuple[str, ...]:
 
 
 def answer_unanswered(frame: Frame, found: ReadAct, said: str, left: int | None) -> str:
-    """Return the answer to a message that is neither an act nor an accusation; `left` are the turns after this one,
-    None where turns are not counted."""
+    """The answer to a message that is neither an act nor an accusation; `left` is the number of turns after this one,
+    None if turns are not counted."""
     turn = len(said)
     if found.kind == "body":
         return _reply_text(frame, f"body_{frame.method}", 0)
@@ -187,4 +188,4 @@ _TOLD: Final[Mapping[str, Callable[[Frame, int], str]]] = {
     "things": _tell_things,
     "victim is": _tell_victim,
 }
-"""What a message may ask of the briefing -> what is said; the first that fits."""
+"""Maps what a message may ask of the briefing to the reply; the first match counts."""

@@ -1,11 +1,11 @@
-"""The reference of murder mysteries: do what tells most about the culprit, in everyday words, and accuse when sure.
+"""The reference of murder mysteries: take the most informative action, in everyday words, and accuse when sure.
 
-Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own tell nothing by
-themselves, so the first of the two is worth a share of what both together tell. An accusation comes when one person is
-at least as probable as `sure`, when nothing more can be found out, or in the last turn.
+Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own mark are informative
+only together, so the first of the two is credited with a share of what both tell. It accuses when one person is at
+least as probable as `sure`, when nothing more can be found out, or in the last turn.
 
-It knows which record tells of whom and who saw whom, as the prior does; whoever reads only the briefing has to find
-that out first. On the 50 test tasks:
+It knows which record is about whom and who saw whom, as the prior does; an agent that reads only the briefing has to
+find that out first. On the 50 test tasks:
 
 | `sure` | solved | turns |
 |---|---|---|
@@ -31,8 +31,8 @@ from .replies import definite_name
 
 _TINY = 1e-9
 _SHARE = 0.8
-"""Of the joint gain of the mark at the scene and one person's own, what either is worth while the other is unknown:
-more than half, because the mark at the scene is compared with everybody."""
+"""The value of either half of a comparison while the other half is unknown, as a share of the joint gain of the mark at
+the scene and a person's own: more than half, because the mark at the scene is compared with everybody."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +57,14 @@ class MurderMysterySolver(ProgramPolicy):
 
 
 def best_act(known: MysteryFilter) -> CaseAct | None:
-    """The act that is worth most, the first of equals; None if nothing is left to find out."""
+    """The most valuable act, the first among equals; None if nothing is left to find out."""
     worth = {act: max(gain, _half_comparison_worth(known, act)) for act, gain in known.act_gains().items()}
     best = max(worth, key=lambda act: worth[act], default=None)
     return None if best is None or worth[best] <= _TINY else best
 
 
 def _half_comparison_worth(known: MysteryFilter, act: CaseAct) -> float:
-    """Return the worth of one half of a comparison while the other half is unknown."""
+    """The value of one half of a comparison while the other half is unknown."""
     slots = known.frame.acts[act]
     if MARK in known.seen or not slots or slots[0].channel != "trace":
         return 0.0
@@ -75,7 +75,7 @@ def _half_comparison_worth(known: MysteryFilter, act: CaseAct) -> float:
 
 
 def word_act(frame: Frame, act: CaseAct, rng: random.Random) -> str:
-    """A message that does an act."""
+    """A message that performs an act."""
     words = {"v": frame.victim, "near": frame.near, "thing": frame.thing}
     words |= {f"t{i}": f"{m // 60 % 24:02d}:{m % 60:02d}" for i, m in enumerate(frame.minutes)}
     if act.target[0] == "p":

@@ -1,11 +1,11 @@
 """What a detective reads: the briefing, and the answer to every act.
 
 Texts are written from the frame and from the values that an act reveals, never from anything else that is hidden: two
-cases that agree in those give the same words; only when a game is over, whoever played it is told who did it and what
-shows it, which is no part of an episode. Sentences of the same meaning are chosen by the frame's salt and by whom
-they are about, so that people do not all say the same thing. Nobody is called he or she.
+cases that agree in those give the same words. Only after a game, outside the episode, is its player told who did it and
+what shows it. Sentences of the same meaning are chosen by the frame's salt and by their subject, so that people do not
+all say the same thing. Nobody is called he or she.
 
-Source: ours; see `cases`.
+Own design; see `cases`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .cases import TOPICS, Case, CaseAct, Frame, Item, Person, Place, Record, ca
 from .filter import IMPLICATES, OPEN, VALUES, Channel, Slot
 
 _DENIED: tuple[tuple[str, Channel], ...] = (("alibi", "alibi"), ("victim", "motive"), ("scene", "sighting"))
-"""What a person says the same about whatever is true, and the channel that refutes it if it implicates."""
+"""Topics on which a person says the same regardless of the truth, with the channel that refutes the statement if it
+implicates."""
 _START = re.compile(r'(^"?|[.!?]"? "?|: ")([a-z])')
 
 
@@ -33,7 +34,7 @@ class Clue(NamedTuple):
 
     @property
     def facts(self) -> dict[Slot, int]:
-        """The revealed slots and values, to merge into those seen before."""
+        """The revealed slots and values, to merge into the earlier ones."""
         return dict(zip(self.slots, self.values, strict=True))
 
 
@@ -45,14 +46,14 @@ class Lie(NamedTuple):
 
 
 def observe_act(case: Case, act: CaseAct) -> Clue:
-    """Return the result of an act of `frame.acts`; KeyError for any other act."""
+    """The result of an act of `frame.acts`; raises KeyError for any other act."""
     slots = case.frame.acts[act]
     values = tuple(case.frame.model.slot_value(case.truth, s) for s in slots)
     return Clue(act, slots, values, describe_act(case.frame, act, values))
 
 
 def all_clues(case: Case) -> tuple[Clue, ...]:
-    """Return the results of all acts."""
+    """The results of all acts."""
     return tuple(observe_act(case, act) for act in case.frame.acts)
 
 
@@ -64,7 +65,7 @@ def act_gains(frame: Frame, seen: Mapping[Slot, int]) -> dict[CaseAct, float]:
 
 
 def find_lies(case: Case) -> tuple[Lie, ...]:
-    """List all false statements that people make if everybody is asked everything."""
+    """All false statements that people make if everybody is asked everything."""
     frame, found = case.frame, list[Lie]()
     for number, person in enumerate(frame.people):
         for topic, channel in _DENIED:
@@ -79,7 +80,7 @@ def find_lies(case: Case) -> tuple[Lie, ...]:
 
 
 def write_briefing(frame: Frame) -> str:
-    """Write the detective's briefing: the victim, the people, what is to be seen, and where to go."""
+    """Write the detective's briefing: the victim, the people, visible things, and places to go."""
     say, row = case_data()["text"]["briefing"], case_data()["settings"][frame.setting]
     about = {key: row[key] for key in ("occasion", "site", "victim")}
     means = frame.means
@@ -104,7 +105,7 @@ def _list_people(frame: Frame, suspects: bool) -> str:
 
 
 def _format_place(frame: Frame, place: Place) -> str:
-    """Format the name of a place and what can be checked there."""
+    """Format the name of a place and the records that can be checked there."""
     kept = [r.name for r in frame.records if frame.places[r.place] is place]
     return f"{place.name} ({join_names(kept)})" if kept else f"{place.name} (the scene)"
 
@@ -133,7 +134,7 @@ def describe_act(frame: Frame, act: CaseAct, values: Sequence[int]) -> str:
 
 
 def _own_statement(frame: Frame, number: int, topic: str, values: Sequence[int]) -> str:
-    """Return what a person says about themselves."""
+    """A person's statement about themselves."""
     text, person = case_data()["text"], frame.people[number]
     if topic == "alibi":
         return _alibi_claim(frame, number)
@@ -149,7 +150,7 @@ def _own_statement(frame: Frame, number: int, topic: str, values: Sequence[int])
 
 
 def _alibi_claim(frame: Frame, number: int) -> str:
-    """Return where a person says they were; the same whether it is true or not."""
+    """A person's statement about where they were; the same whether it is true or not."""
     text, person = case_data()["text"]["claim"], frame.people[number]
     record = next(r for r in frame.records if number in r.covers and r.kind != "access")
     tail = "_bystander" if record.kind == "bystander" else ""
@@ -158,7 +159,7 @@ def _alibi_claim(frame: Frame, number: int) -> str:
 
 
 def _offer_names(frame: Frame, number: int) -> str:
-    """Say about whom a person knows something."""
+    """A person's list of the people they know something about."""
     text = case_data()["text"]["others"]
     known = [p.given_name for p in frame.people if number in (p.seen_by, p.told_by)]
     pool = text["none" if not known else "one" if len(known) == 1 else "more"]
@@ -168,7 +169,7 @@ def _offer_names(frame: Frame, number: int) -> str:
 
 
 def _statement_about(frame: Frame, act: CaseAct, values: Sequence[int]) -> str:
-    """Return what a person says about another."""
+    """A person's statement about another."""
     text, teller, about = case_data()["text"], int(act.target[1:]), int(act.topic[1:])
     slots, person = frame.acts[act], frame.people[about]
     if not slots:
@@ -182,7 +183,7 @@ def _statement_about(frame: Frame, act: CaseAct, values: Sequence[int]) -> str:
 
 
 def describe_motive(frame: Frame, number: int, value: int) -> str:
-    """Describe how a person stood with the victim, in a sentence."""
+    """A sentence about how a person got on with the victim."""
     person, pools = frame.people[number], case_data()["text"]["motive"]
     own = case_data()["settings"][frame.setting]["motives"]
     pool = own + pools["implicates"]
@@ -274,7 +275,7 @@ def _implicating_channels(case: Case) -> list[str]:
 
 
 def pick_sentence(frame: Frame, pool: Sequence[str], key: str, number: int = 0) -> str:
-    """One sentence of a pool: neighbours in number get different ones, other keys and frames start elsewhere."""
+    """One sentence of a pool: consecutive numbers get different ones, and other keys and frames start elsewhere."""
     return pool[(crc32(f"{key} {frame.salt}".encode()) + number) % len(pool)]
 
 
@@ -297,10 +298,10 @@ def _format_time(minute: int) -> str:
 
 
 def _definite_thing(name: str) -> str:
-    """A thing that has been mentioned."""
+    """The definite name of a thing that has been mentioned."""
     return re.sub(r"^an? ", "the ", name)
 
 
 def join_names(names: Sequence[str]) -> str:
-    """One and another, or one, another and a third."""
+    """Join names: "one and another", or "one, another and a third"."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -1,10 +1,9 @@
 """The rule user of murder mysteries: a narrator who shows things and speaks for the people of the case.
 
-Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers follow from what the message does
-(`reading.py`) and from the facts of the case; nothing else in a message matters, so nobody can be talked
-into a confession. An accusation is answered by "goal reached", as in the paper: whether it is right is not the
-narrator's to say. Where only the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is noted, and neither
-confirmed nor denied.
+Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers depend on the message's action
+(`reading.py`) and the facts of the case; nothing else in a message matters, so nobody can be talked into a confession.
+The reply to an accusation is "goal reached", as in the paper: the narrator does not decide whether it is right. If only
+the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is noted, and neither confirmed nor denied.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from .replies import answer_message, empty_answer, revealed_slots
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator(Ruled):
-    """See the module. Takes the private facts `left` and `unmoved` as well, which is said to a wrong accusation; for a
-    scenario from elsewhere it knows nothing."""
+    """See the module. Also takes the private facts `left` and `unmoved`, the reply to a wrong accusation; it knows
+    nothing about foreign scenarios."""
 
     needs: ClassVar[tuple[str, ...]] = ("case", "question")
 
@@ -43,7 +42,7 @@ class Narrator(Ruled):
         )
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """For names of culprits, over everything else hidden, as if nothing had been revealed before."""
+        """For culprits' names, summed over everything else hidden, as if nothing had been revealed before."""
         known: Case = view.private["case"]
         people = (p.name for p in known.frame.people)
         chances = dict(zip(people, _culprit_likelihoods(known.frame, view.private, reply), strict=True))
@@ -51,13 +50,13 @@ class Narrator(Ruled):
 
 
 def _reply_to_accusation(facts: Mapping[str, Any], culprit: int) -> str:
-    """Return the reply to an accusation."""
+    """The reply to an accusation."""
     unmoved = facts.get("unmoved", "")
     return unmoved if unmoved and read_case_message(facts["case"].frame, facts["question"]).person != culprit else GOAL
 
 
 def _culprit_likelihoods(frame: Frame, facts: Mapping[str, Any], reply: str) -> Sequence[float]:
-    """For each person, were they the culprit."""
+    """For each person, the likelihood if they were the culprit."""
     query = facts["question"]
     found = read_case_message(frame, query)
     if found.act is not None and frame.acts[found.act]:

@@ -1,1 +1,1 @@
-"""River swim: the environment and all that belongs to it."""
+"""The River swim environment and everything about it."""

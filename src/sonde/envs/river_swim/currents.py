@@ -11,7 +11,7 @@ REWARDS = ("action", "transition")
 
 
 class Labels(NamedTuple):
-    """`order[p]` is the label of place p, counted from the downstream end; `up[p]` its tunnel that leads upstream.
+    """`order[p]` is the label of place p, counted from the downstream end; `up[p]` is its tunnel that leads upstream.
 
     >>> str(Labels(("2", "1", "3"), ("B", "A", "B")))
     '2B 1A 3B'
@@ -40,8 +40,7 @@ def stroke_outcomes(n: int, ends: str, place: int, upstream: bool) -> tuple[tupl
 
 
 def stroke_reward(n: int, place: int, upstream: bool, after: int, by_next: bool = False) -> float:
-    """The reward of a stroke that ends at place `after`. `by_next`: the last place pays only a swimmer who is still
-    there.
+    """The reward of a stroke that ends at place `after`. `by_next`: the last place pays only a swimmer who stays there.
 
     >>> stroke_reward(3, 2, True, 1), stroke_reward(3, 2, True, 1, by_next=True)
     (1.0, 0.0)

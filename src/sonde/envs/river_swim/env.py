@@ -1,24 +1,24 @@
 """RiverSwim: swim against a current through caves with uninformative labels to a reward that is far upstream.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3, after Strehl and Littman
-(2008) and Osband et al. (2013). One tunnel of each cave leads downstream for certain, the other upstream with
-probability 0.35, back with 0.05; downstream in the first cave pays 0.005, upstream in the last one 1, all else 0.
-Presets: length3 (3 caves, H = 6, K = 35), length4 (4, H = 20, K = 35), length6 (6, H = 50, K = 35); the world stays
-over the K sub-episodes, each of which begins in the first cave.
+(2008) and Osband et al. (2013). One tunnel of each cave always leads downstream, the other upstream with probability
+0.35 and back with 0.05; downstream in the first cave pays 0.005, upstream in the last one 1, everything else 0.
+Presets: length3 (3 caves, H = 6, K = 35), length4 (4, H = 20, K = 35), length6 (6, H = 50, K = 35); the world is the
+same over the K sub-episodes, each of which begins in the first cave.
 
 Left open by the paper:
-- The ends of the river. `ends="stated"`, the default, takes the 35 % and 5 % at their word in every cave: the first
-  keeps a swimmer with 0.65, the last with 0.95. `ends="osband"` has the ends of the paper it cites for the dynamics:
+- The ends of the river. `ends="stated"`, the default, applies the stated 35 % and 5 % in every cave: the first keeps a
+  swimmer with 0.65, the last with 0.95. `ends="osband"` has the ends of the paper that it cites for the dynamics:
   0.6 up from the first cave, 0.6 to stay in the last.
-- What rewards belong to. `rewards="action"`, the default: to cave and tunnel (R(s, a), section 2), whatever cave the
-  stroke ends in. `rewards="transition"`: to cave, tunnel and next cave, as its prompts ask of a sampled map (H.3); the
+- What rewards depend on. `rewards="action"`, the default: on cave and tunnel (R(s, a), section 2), whatever cave the
+  stroke ends in. `rewards="transition"`: on cave, tunnel and next cave, as its prompts ask of a sampled map (H.3); the
   last cave then pays 1 to a stroke upstream that stays there and nothing to one that is washed back, as in Strehl and
-  Littman. Agents then have every such reward to find out, and are told so.
+  Littman. Agents then have to find out every such reward, and are told so.
 - K and H of length 6 and K of length 4; it names horizons "as large as 50" and K = 35 for length 3.
 
 Labels of caves and tunnels are drawn from the world seed; the label of the first cave is public.
-`downstream_known=True` also tells every deterministic transition (appendix C), which leaves nothing to find out but
-chances and rewards. An episode is won when its mean return per sub-episode is at least half the optimal value, and its
+`downstream_known=True` also reveals every deterministic transition (appendix C), so only probabilities and rewards
+remain to be found out. An episode is won if its mean return per sub-episode is at least half the optimal value, and its
 score is that ratio, at most 1; the agent is not told.
 """
 
@@ -134,13 +134,13 @@ class RiverSwim(TabularEnv[State], AnswerTags):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="every labelling of the caves after the first and of their tunnels, alike",
+            support="every labelling of the caves after the first and of their tunnels, equally likely",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices C, D and H.3",
             reference="psrl",
             departures=(
-                "the ends of the river as its text states the current, or as Osband et al. (2013) have them",
-                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the three values that "
-                "occur are told",
+                "the ends of the river follow the stated current, or Osband et al. (2013)",
+                f"rewards by cave{', tunnel and next cave' if self._by_next else ' and tunnel'}; the agent is told "
+                "the three possible values",
             ),
         )
 

@@ -1,9 +1,9 @@
 """RiverSwim: the tables of the chain, its labellings, and the exact posterior over them.
 
-Places count from the downstream end, where every sub-episode starts. Labels hide which cave is which place and which of
-a cave's two tunnels leads upstream; a labelling is all that is unknown under the prior of the environment, uniform over
-the labellings that fit the public part. The tabular agents of the paper do not know that much: theirs is the conjugate
-posterior (`finite.DirichletPosterior`), which the filter carries along as counts.
+Places count from the downstream end, where every sub-episode starts. Labels hide the order of the caves and which of a
+cave's two tunnels leads upstream; under the environment's prior only the labelling is unknown, uniform over the
+labellings that fit the public part. The tabular agents of the paper know less: theirs is the conjugate posterior
+(`finite.DirichletPosterior`), which the filter maintains as counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def river_world(n: int, ends: str, by_next: bool = False) -> World:
     for place, act in product(range(n), range(2)):
         for p, after in stroke_outcomes(n, ends, place, bool(act)):
             transition[place, act, after] += p
-    # Not summed where every next place pays alike: probabilities do not sum to exactly 1.
+    # Not summed if every next place pays the same: probabilities do not sum to exactly 1.
     return World(transition, (transition * paid).sum(axis=2) if by_next else paid[:, :, 0])
 
 
@@ -91,7 +91,7 @@ def labelled_world(problem: FiniteProblem, ends: str, labels: Labels) -> World:
 
 
 class RiverFilter(Filter):
-    """The exact posterior over labellings. `alive` indexes those left and `weights` are their probabilities."""
+    """The exact posterior over labellings. `alive` indexes the remaining ones and `weights` are their probabilities."""
 
     def __init__(
         self, game: RiverGame, alive: Ints, weights: Floats, cave: str, turn: int, tables: DirichletPosterior
@@ -154,7 +154,7 @@ class RiverFilter(Filter):
         best = int(self.expected_gains.argmax())
         return self.problem.actions[best], float(self.expected_gains[best])
 
-    # --- for agents that explore (finite.Explored) -------------------------------------------------------------------
+    # --- for agents that explore (finite.ExploredFilter) -------------------------------------------------------------
 
     def sample(self, rng: Rng) -> str:
         row: int = rng.choices(self.alive.tolist(), self.weights.tolist())[0]
@@ -171,7 +171,7 @@ class RiverFilter(Filter):
         """H(observation) - E[H(observation | labelling)]; an observation is the next cave and the reward."""
         game, cave = self.game, self.problem.states.index(self.cave)
         place, act = game.place_NC[self.alive, cave], self._acts(cave, tunnel)
-        # p_NC[n, t]: the chance that labelling n gives to coming out in cave t, and paid_NC[n, t] what that pays.
+        # p_NC[n, t]: the probability under labelling n of reaching cave t, and paid_NC[n, t] the reward for it.
         next_NC = game.place_NC[self.alive]
         p_NC = np.take_along_axis(game.place_world.transition_SAS[place, act], next_NC, axis=1)
         paid_NC = np.take_along_axis(game.paid_SAS[place, act], next_NC, axis=1)

@@ -1,7 +1,7 @@
-"""Text nav: the environment and all that belongs to it."""
+"""The Text nav environment and everything about it."""
 
 REGISTERED = {
     "agents:text_nav": "solver:TextNavSolver",
     "agents:text_nav_walker": "walker:TextNavWalker",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

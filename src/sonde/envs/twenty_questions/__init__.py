@@ -1,7 +1,7 @@
-"""Twenty questions: the environment and all that belongs to it."""
+"""The Twenty questions environment and everything about it."""
 
 REGISTERED = {
     "agents:twenty_questions": "solver:TwentyQuestionsSolver",
     "users:answerer": "user:Answerer",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -66,7 +66,7 @@ class Namer:
         """A word that names a topic and says something of others as well: where it says nothing, and is true of nothing
         of that root, it is the guess that counts."""
         guessed = guess_for(guess, self._words["vague"])
-        elsewhere = guessed.no & ~topic_knowledge().home(entry.yes) & ~entry.known
+        elsewhere = guessed.no & ~topic_knowledge().home(entry.yes) & ~entry.known_things
         if not entry.yes or "kind of(" in entry.text or entry.text.partition(" ")[0] in self._words["colours"]:
             elsewhere = 0
         no = (entry.no | elsewhere) & ~guess

@@ -90,12 +90,12 @@ def claim_within(name: str) -> Claim:
         column = knows.lists[field]
         inside |= union_masks(column.things_having(c) for c in (*where.members, name))
         former = union_masks(column.things_having(v) for v in column.known_values if v not in load_regions())
-        listed |= column.known & ~(former & ~inside if not where.is_broad else 0)
-    alone = knows.lists["continent"].known & ~countries.several
+        listed |= column.known_things & ~(former & ~inside if not where.is_broad else 0)
+    alone = knows.lists["continent"].known_things & ~countries.several
     continents = knows.lists["continent"]
     yes = (inside & ~events) | (inside & events & alone)
     there = union_masks(continents.things_having(c) for c in where.continents)
-    elsewhere = continents.known & ~there & ~continents.things_having("worldwide") if where.continents else 0
+    elsewhere = continents.known_things & ~there & ~continents.things_having("worldwide") if where.continents else 0
     yes |= there if where.is_broad else 0
     yes |= (
         union_masks(knows.topics_by_name.get(c.replace("_", " "), 0) for c in where.members)
@@ -147,5 +147,5 @@ def claim_took_part(name: str) -> Claim:
     knows = topic_knowledge()
     events, countries = knows.known_topics("event").yes, knows.lists["country"]
     yes = union_masks(countries.things_having(c) for c in load_regions()[name].members) & events
-    alone = events & countries.known & ~countries.several & ~knows.known_topics("war").yes
+    alone = events & countries.known_things & ~countries.several & ~knows.known_topics("war").yes
     return Claim(f"{name} took part", yes, alone & ~yes)

@@ -216,7 +216,7 @@ def message_sense(said: str) -> object:
     False
     """
     claim = read_topic_message(said).claim
-    if claim is not None and claim.known & topic_knowledge().all:
+    if claim is not None and claim.known_things & topic_knowledge().all:
         every = topic_knowledge().all
         return claim.yes & every, claim.no & every, claim.goal
     return content_words(said)

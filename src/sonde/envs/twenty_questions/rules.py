@@ -100,7 +100,7 @@ def _evaluate_term(name: str) -> int:
         return sum(1 << i for i in range(len(topic_knowledge().names)) if topic_knowledge().is_little_known(i))
     if name in ("lands_one", "lands_several"):
         lands = topic_knowledge().lists["country"]
-        return lands.known & ~lands.several if name == "lands_one" else lands.several
+        return lands.known_things & ~lands.several if name == "lands_one" else lands.several
     if name in load_rules():
         return claim_by_rules(name).yes
     raise ValueError(f"rules.txt: got {name!r}, allowed: an attribute, a limit or a region")

@@ -36,7 +36,7 @@ _SLACK = 3
 
 
 class TopicColumns:
-    """The knowledge of the topics, as the room asks for it (`meaning.lexicon.Knows`)."""
+    """The knowledge of the topics (`lexicon.Knows`). Methods that take a value are columns of the phrasings."""
 
     def attribute(self, name: str) -> Claim | None:
         """Claim an attribute or class, with what the rules add."""
@@ -90,7 +90,7 @@ class TopicColumns:
             inside, held = when.contains_range(low, high), topic_knowledge().known_topics(name).yes
             yes, no = yes | (held if inside else 0), no | (held if inside is False else 0)
         found = fill_unknown(exact, Claim("era", yes & ~no, no & ~yes))
-        never = claim_by_rules("never_made").yes & ~found.known
+        never = claim_by_rules("never_made").yes & ~found.known_things
         return found._replace(yes=found.yes & ~apart, no=found.no & ~apart | never)
 
     def was(self, when: Interval) -> Claim:
@@ -236,7 +236,7 @@ def _topics_below(on: Scale, limit: float) -> int:
     if step < 0:
         return 0
     small = topic_knowledge().column["size"].claim_within(Interval(-math.inf, step), "size").yes
-    return small & ~on.numbers.known & topic_knowledge().roots["object"]
+    return small & ~on.numbers.known_things & topic_knowledge().roots["object"]
 
 
 def _reference_value(on: Scale, words: Words) -> tuple[float, float] | None:

@@ -1,7 +1,7 @@
-"""Twenty questions answerer: the environment and all that belongs to it."""
+"""The Twenty questions answerer environment and everything about it."""
 
 REGISTERED = {
     "agents:twenty_questions_answerer": "solver:TwentyQuestionsAnswererSolver",
     "users:trapper": "user:Trapper",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

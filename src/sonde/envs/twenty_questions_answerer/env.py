@@ -2,34 +2,34 @@
 
 Source: Multi-Turn Puzzles (MTP), section 2.1 and appendix A.3. Published: 80 to 100 nouns shown with their WordNet
 hypernyms and the criteria they meet; up to 20 questions about hypernyms and a final guess at the word, which comes when
-one word remains, the questions are spent, or the asker guesses early; the five contradictions, each of which loses at
+one word remains, the questions are used up, or the asker guesses early; the five contradictions, each of which loses at
 once; winning otherwise; 400 test games. The asker sits in the seat `user` (`users:trapper` by default).
 
 By this rule an answerer needs no word in mind, only answers that do not contradict each other, and a constant "yes" is
-consistent for as long as the asker sets no trap that it falls into: of our 400 test games always yes wins 48.5 % and
-always no 24.0 %, random answers 38.2 % (the floor). So a share of wins near a half shows no reasoning; read it against
-these, or ask for more traps (`users:trapper`). The paper does not print its asker's probabilities, or such a baseline.
+consistent as long as the asker sets no trap for it: of our 400 test games "always yes" wins 48.5 % and "always no" 24.0
+%, random answers 38.2 % (the floor). So a share of wins near a half shows no reasoning; compare it with these, or use
+more traps (`users:trapper`). The paper does not print its asker's probabilities, or such a baseline.
 
 Ours
-- Any guess is the final one. A game is won by a consistent answer to it, which may be yes or no.
-- "By the list alone": a term that no word of the list has is answered rightly with no. The paper's asker never uses
-  one, but a language model may; yes is the fifth contradiction, which the first four leave nothing else to do.
+- Any guess is the final one. A consistent answer to it, which may be yes or no, wins the game.
+- "By the list alone": for a term that no word of the list has, the right answer is no. The paper's asker never uses
+  one, but a language model may; yes is then the fifth contradiction, because none of the first four applies.
 - An answer that is neither yes nor no costs a turn (info result "invalid"), and the same question is asked again. It
-  costs no question, so that dodging shortens no game: whoever dodges may run out of turns, which scores 0.
+  costs no question, so dodging does not shorten a game: a dodger may run out of turns, which scores 0.
 - The asker must say "Is it a kind of X?" or "Is your word Y?", alone or in an answer tag; after the last question, the
-  latter. X may not be a word of the list, nor Y a kind. Anything else is asked for again; the third time in a row the
+  latter. X may not be a word of the list, nor Y a kind. Anything else is requested again; the third time in a row the
   episode ends as an `error`, because the asker failed and not the agent. The agent is told the question in our own
   words, never the asker's text.
-- Train and test draw their words from two halves of the pool, so no test word is seen in training. What all words of a
-  list are is written once below it instead of in every line.
+- Train and test draw their words from two halves of the pool, so no test word is seen in training. Kinds shared by all
+  words of a list are written once below it instead of in every line.
 
-There is no filter: the agent's word is in its head and not in the state, so there is no true hypothesis to be found out
-and every gain is n/a. What the asker can know is all the same exact: the words that remain, in `info["remaining"]` and
-the asker's private facts; log2 of their number is its uncertainty under a uniform prior.
+There is no filter: the agent's word is in its head and not in the state, so there is no true hypothesis to be found and
+every gain is n/a. The asker's knowledge is exact all the same: the words that remain, in `info["remaining"]` and the
+asker's private facts; log2 of their number is its uncertainty under a uniform prior.
 
 `turn.info`: `result` (consistent, contradiction, win, invalid, format), and unless it is invalid or format, `question`
 ("kind" or "word") and `term`, `answer`, `remaining` (words that fit all answers), `contradiction` (its kind, or None).
-A user's act that could not be read adds `twenty_questions`: "unreadable".
+An unreadable act of the user adds `asker`: "unreadable".
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ USER = "user"
 _NAME = "twenty_questions_answerer"
 _N_TASKS = 400
 _PATIENCE = 3
-"""Unreadable questions in a row that end an episode."""
+"""The number of unreadable questions in a row that ends an episode."""
 _WIN = Frozen({AGENT: 1.0})
 _ANSWERS = ("yes", "no")
 _FORMS: Mapping[Question, re.Pattern[str]] = {
@@ -79,8 +79,8 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TwentyQuestionsAnswerer(Env[State], AnswerTags):
-    """See the module. Lists have `min_words` to `max_words` words, at least 2 and at most 200. The final guess is one
-    turn more, so `max_turns=n` means n - 1 questions."""
+    """See the module. Lists have `min_words` to `max_words` words, at least 2 and at most 200. The final guess takes
+    one more turn, so `max_turns=n` means n - 1 questions."""
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
 
@@ -105,14 +105,14 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
             preset=self.preset,
             max_turns=self.max_turns,
             reward_range=(0.0, 1.0),
-            support="nothing is hidden from the agent; its own word is known to it alone",
+            support="nothing is hidden from the agent; only it knows its word",
             source="MTP, section 2.1 and appendix A.3",
             seats=Frozen({AGENT: None, USER: "users:trapper"}),
             reference="twenty_questions_answerer",
             departures=(
                 "the word pool and its split are ours",
                 "an answer that is neither yes nor no costs a turn, and the question is asked again",
-                "what all words of the list are is told once",
+                "kinds shared by all words of the list are stated once",
             ),
         )
 
@@ -149,7 +149,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         return self.max_turns, 0 if seat == AGENT else self.max_turns * (_PATIENCE - 1)
 
     def hypothesis(self, state: State) -> None:
-        """None: the agent has the secret."""
+        """None: only the agent knows the secret."""
 
     def intro(self, state: State, seat: str) -> str:
         ask = load_pieces(_NAME)["user-ask" if self.max_questions else "user-must-guess"]
@@ -245,8 +245,8 @@ def _parse_yes_or_no(answer: str) -> str | None:
 def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
     """Parse a question about this list: "kind" or "word", and the term; None if it has neither form.
 
-    Names of the list are found whatever their case, and must be of the sort that is asked for; other terms of letters,
-    spaces, hyphens and apostrophes are taken as they are.
+    Names in the list are matched case-insensitively and must be of the sort that is asked for; other terms of letters,
+    spaces, hyphens and apostrophes are accepted as they are.
     """
     return parse_answer(text, partial(_format_question, words), bare=True)
 
@@ -277,7 +277,7 @@ def _intro_text(piece: str, words: tuple[str, ...], questions: int, ask: str) ->
 
 
 def _check_words(hidden: Json) -> tuple[str, ...]:
-    """Return the words of a setup, sorted; raises an error that names what is wrong."""
+    """The words of a setup, sorted; raises an error that names what is wrong."""
     field, known = f"{_NAME}: hidden", all_nouns()
     words = cast("Sequence[Json]", hidden if isinstance(hidden, list | tuple) else ())
     if not 2 <= len(words) <= 200:

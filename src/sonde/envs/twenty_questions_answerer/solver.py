@@ -1,4 +1,4 @@
-"""Answer questions about a word picked in secret, always truthfully: the ceiling of `twenty_questions_answerer`.
+"""Answer truthfully about a word picked in secret: the ceiling of `twenty_questions_answerer`.
 
 The word is drawn from the seed of the first answer and kept in the policy's memory, so every answer fits it and no
 contradiction is possible.
@@ -13,7 +13,8 @@ from sonde.core import Action, ProgramPolicy, Rng, UserError, View
 
 @dataclass(frozen=True, kw_only=True)
 class TwentyQuestionsAnswererSolver(ProgramPolicy):
-    """See the module docstring. Needs the private facts `words`, `kinds` (hypernym -> mask of words) and `question`."""
+    """See the module docstring. Needs the private facts `words`, `kinds` (maps each hypernym to a mask of words) and
+    `question`."""
 
     def act_now(self, view: View) -> Action:
         facts = view.private

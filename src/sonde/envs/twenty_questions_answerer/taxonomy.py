@@ -17,11 +17,11 @@ from sonde._util.folders import data_file
 from sonde.core import Frozen
 
 Question = Literal["kind", "word"]
-"""What is asked: whether the word is a kind of something, or whether it is a certain word."""
+"""The subject of a question: whether the word is a kind of something, or whether it is a certain word."""
 
 Contradiction = Literal["excluded_kind", "shared_kind", "last_word", "excluded_word", "nothing_left"]
-"""In the order of the paper: yes to a kind that only excluded words are; no to a kind that all remaining words are; no
-to the only word that remains; yes to an excluded word; and, for all other cases, no word of the list fits any more."""
+"""In the order of the paper: yes to a kind of excluded words only; no to a kind that all remaining words have; no to
+the only word that remains; yes to an excluded word; and, for all other cases, no word of the list fits any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class WordTaxonomy:
 
     words: tuple[str, ...]
     kinds: Mapping[str, int]
-    """Every hypernym of the list -> the words that are a kind of it."""
+    """Maps every hypernym of the list to the words that are a kind of it."""
     bits: Mapping[str, int]
-    """Every word -> itself as a mask."""
+    """Maps every word to its mask."""
     names: Mapping[str, tuple[Question, str]]
-    """Case-folded name -> whether it is a kind or a word, and how it is written."""
+    """Maps each case-folded name to whether it is a kind or a word, and its spelling."""
 
     @property
     def all(self) -> int:
@@ -46,17 +46,17 @@ class WordTaxonomy:
         return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
 
     def common(self) -> tuple[str, ...]:
-        """Return the kinds that all words of the list share."""
+        """The kinds that all words of the list share."""
         return tuple(k for k, mask in self.kinds.items() if mask == self.all)
 
     def kind_members(self, question: Question, term: str) -> int:
-        """Return the words for which yes is the right answer; none for a term that is foreign to the list."""
+        """The words for which yes is the right answer; none for a term that is foreign to the list."""
         return (self.kinds if question == "kind" else self.bits).get(term, 0)
 
 
 @cache
 def word_pool(split: str) -> Mapping[str, tuple[str, ...]]:
-    """Word -> hypernyms, nearest first, for the words of one split."""
+    """Maps words to hypernyms, nearest first, for the words of one split."""
     text = data_file("twenty_questions_answerer", "nouns.json").read_text("ascii")
     rows: dict[str, list[str]] = json.loads(text)[split]
     return Frozen({word: tuple(above) for word, above in rows.items()})
@@ -81,7 +81,7 @@ def word_taxonomy(words: tuple[str, ...]) -> WordTaxonomy:
 
 
 def narrow_words(remaining: int, members: int, yes: bool) -> int:
-    """The words that still fit after an answer to a question whose right answer is yes for `kind_members`."""
+    """The words that still fit after an answer to a question for which yes is right for `members`."""
     return remaining & members if yes else remaining & ~members
 
 

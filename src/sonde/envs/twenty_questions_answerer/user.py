@@ -1,15 +1,15 @@
 """The asker of `twenty_questions_answerer`: a probabilistic state machine that mixes traps into real questions.
 
 Source: Multi-Turn Puzzles, appendix A.3. On each turn it may guess spontaneously, and does guess when one word remains
-or its questions are spent; a guess may be a word that is excluded already; a question may be about a hypernym that only
-excluded words have, or that all remaining words have; otherwise it is about one that a proper part of the remaining
+or its questions are used up; a guess may be an already excluded word; a question may be about a hypernym that only
+excluded words have, or that all remaining words have; otherwise it is about one that a proper subset of the remaining
 words has. Among equals it draws uniformly. It does not try to find the word quickly.
 
 Published: the machine. Ours: its four probabilities, which the text at hand has lost, and that a real question (or a
-remaining word) takes the place of a trap where nothing is excluded yet. With the defaults a consistent answerer takes
-12 turns on average, between the published 6.2 and 15.1 of large models. A guess is as often an excluded word as not, so
-that no constant answer pays much: of the test games always yes wins 48 %, always no 24 % and random answers 38 %; with
-an `excluded_word` of 0.25, always yes would win 70 %.
+remaining word) replaces a trap while nothing is excluded yet. With the defaults a consistent answerer takes 12 turns on
+average, between the published 6.2 and 15.1 of large models. A guess is as often an excluded word as not, so that no
+constant answer pays much: of the test games "always yes" wins 48 %, "always no" 24 % and random answers 38 %; with an
+`excluded_word` of 0.25, "always yes" would win 70 %.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""User personalization: the environment and all that belongs to it."""
+"""The User personalization environment and everything about it."""
 
 REGISTERED = {
     "agents:user_personalization": "solver:UserPersonalizationSolver",
     "agents:user_personalization_floor": "floor:UserPersonalizationFloor",
     "users:persona": "user:Persona",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -1,7 +1,7 @@
 """The exact posterior over personas: uniform over those that would have given all answers so far.
 
 A hypothesis is a persona in words (`Request.shown_answer`). A reply that no remaining persona would give comes from a
-user that this filter does not know; it changes nothing.
+user that the filter does not model; it changes nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .._shared.partition import mask_bits
 from .personas import Persona, Request, load_requests
 
 LONGEST = 2_000
-"""Characters of a message that are read."""
+"""Maximum characters of a message that are read."""
 
 
 @lru_cache(maxsize=512)
 def split_personas(name: str, said: str) -> Mapping[str, int]:
-    """Reply -> the mask of the personas of a request that give it."""
+    """Maps each reply to the mask of the request's personas that give it."""
     request = load_requests()[name]
     rows: dict[str, int] = {}
     for i, persona in enumerate(request.all_personas):
@@ -32,7 +32,7 @@ def split_personas(name: str, said: str) -> Mapping[str, int]:
 
 
 class PersonaFilter(Filter):
-    """See the module. `questions` are left to be asked; after them only the answer is due, and there is no gain."""
+    """See the module. `questions` is the number left; without any only the answer is due, and there is no gain."""
 
     def __init__(self, request: Request, questions: int, mask: int = 0) -> None:
         self.request, self.questions = request, questions
@@ -81,7 +81,7 @@ class PersonaFilter(Filter):
         return best, gains[best]
 
     def likely_preferences(self) -> Persona:
-        """Return per dimension the value that more than half of the remaining personas have, or ""."""
+        """Per dimension, the value that more than half of the remaining personas have, or ""."""
         counts: list[dict[str, int]] = [{} for _ in self.request.dimensions]
         for i in mask_bits(self.mask):
             for count, value in zip(counts, self.request.all_personas[i], strict=True):

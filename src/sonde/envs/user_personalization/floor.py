@@ -1,4 +1,4 @@
-"""The floor of user personalization: asks at random, does not listen, and answers for a persona of its own choice."""
+"""The floor of user personalization: asks at random, ignores the replies, and answers for a random persona."""
 
 from __future__ import annotations
 

@@ -2,13 +2,12 @@
 
 A request has eight dimensions (budget, company, ...), each with three values and each belonging to a topic (money,
 people, ...). A persona has a preference in four of them and does not care about the others; all choices are equally
-likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own
-(`data/personas.toml`).
+likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own (`data/personas.toml`).
 
 The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
-general words; at every place the longest phrase counts, in any inflection (`envs/_shared/english`). A persona answers
-with its preferences there, a sentence for each; to a general question with what matters most, its first preference in
-the order of the request. Of several topics in a question the first counts.
+general words; at every position the longest phrase counts, in any inflection (`envs/_shared/english`). A persona
+answers with its preferences in those dimensions, a sentence for each; to a general question with what matters most, its
+first preference in the order of the request. If a question names several topics, the first counts.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ PREFERENCES = 4
 NOTHING = "I have no strong feelings about that."
 LOST = "I am not sure what you mean."
 _LONGEST = 8
-"""Words of the longest phrase."""
+"""Length of the longest phrase, in words."""
 
 Persona = tuple[str, ...]
-"""The value of every dimension of a request, in its order; "" where the person does not care."""
+"""The value of every dimension of a request, in its order; "" if the person does not care."""
 
 GENERAL = "general"
 
 About = tuple[int, ...] | Literal["general"] | None
-"""What a question is about: dimensions of the request (perhaps none of its own), everything, or nothing known."""
+"""What a question is about: dimensions (perhaps none of this request), everything, or nothing known."""
 
 
 class Value(NamedTuple):
-    """A preference: its statement, the advice that takes it up, and the phrases that show it."""
+    """A preference: its statement, the advice that addresses it, and the phrases that express it."""
 
     said: str
     advice: str
@@ -58,14 +57,15 @@ class Dimension(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How well an answer fits a persona: preferences taken up, and things taken up that the person did not want."""
+    """How well an answer fits a persona: preferences that it addresses, and things that it addresses although the
+    person did not want them."""
 
     covered: tuple[str, ...]
     invented: tuple[str, ...]
 
     @property
     def score(self) -> float:
-        """Share of the preferences taken up, less the same for every invented one; at least 0."""
+        """Share of the preferences addressed, minus the same for every invented one; at least 0."""
         return max(0.0, (len(self.covered) - len(self.invented)) / PREFERENCES)
 
 
@@ -112,14 +112,14 @@ class Request:
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
     def asked_dimensions(self, said: str) -> About:
-        """Return the dimensions that a question is about, for this request."""
+        """The dimensions of this request that a question is about."""
         about = read_question(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
         return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
     def told_values(self, persona: Persona, said: str) -> str:
-        """Return what the person says to a question."""
+        """The person's statements in reply to a question."""
         asked = self.asked_dimensions(said)
         if asked is None:
             return LOST
@@ -131,8 +131,8 @@ class Request:
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
     def fit_answer(self, persona: Persona, answer: str) -> Fit:
-        """Return what an answer takes up, in the dimensions of this request. Word-for-word repetitions of what the
-        person said do not count, and what is advised against never does."""
+        """What an answer addresses in the dimensions of this request. Word-for-word repetitions of the person's
+        statements do not count, and neither does anything that the answer advises against."""
         answer = self._advised_text(_repeated_pattern().sub("", answer))
         words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
@@ -144,14 +144,16 @@ class Request:
         return Fit(tuple(covered), tuple(invented))
 
     def untrue_values(self, persona: Persona, told: str) -> bool:
-        """Whether what somebody tells of themselves takes up, or repeats, what this person does not prefer."""
+        """Whether somebody's statements about themselves express, or repeat, something that this person does not
+        prefer."""
         rows = zip(self.dimensions, persona, strict=True)
         others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
         return bool(self.fit_answer(persona, told).invented) or any(said in told for said in others)
 
     def _advised_text(self, answer: str) -> str:
-        """Drop what an answer advises against: from a refusal to the end of its sentence, or to a contrast. One that
-        only points ("Do none of this") covers all that follows, or if nothing does, all before."""
+        """The answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. A
+        refusal that only points ("Do none of this") covers everything after it, or if nothing follows, everything
+        before it."""
         kept, refused = list[str](), False
         sentences = _SENTENCE.findall(add_apostrophes(strip_accents(answer).lower()))
         for i, sentence in enumerate(sentences):
@@ -169,13 +171,13 @@ class Request:
         return " ".join(kept)
 
     def _names_preference(self, text: str) -> bool:
-        """Whether anything that could be preferred occurs in a text."""
+        """Whether any possible preference occurs in a text."""
         words = f" {plain_words(text)} "
         return any(f" {cue} " in words for d in self.dimensions for v in d.values.values() for cue in v.cues)
 
     @cached_property
     def all_answers(self) -> tuple[str, ...]:
-        """Short answers: every choice of up to four preferences, taken up."""
+        """Short answers: every choice of up to four preferences to address."""
         return tuple(
             dict.fromkeys(self.gold_answer(p) for n in range(PREFERENCES + 1) for p in self._dimension_choices(n))
         )
@@ -185,7 +187,7 @@ class Request:
         return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
 
     def gold_answer(self, known: Persona) -> str:
-        """An answer that takes up exactly these preferences."""
+        """An answer that addresses exactly these preferences."""
         advice = [d.values[v].advice for d, v in zip(self.dimensions, known, strict=True) if v]
         return f"My advice: {', '.join(advice)}." if advice else "My advice: do what you feel like."
 
@@ -209,8 +211,8 @@ def _repeated_pattern() -> re.Pattern[str]:
 
 
 def _takes_up_value(words: str, cue: str) -> bool:
-    """Whether a phrase occurs, and at least once without a refusal in the two words before it in its clause: neither
-    "not spicy" nor "instead of concerts" takes anything up."""
+    """Whether a phrase occurs at least once without a refusal in the two words before it in its clause: neither "not
+    spicy" nor "instead of concerts" counts."""
     at = words.find(f" {cue} ")
     while at >= 0:
         if not any(w in _REFUSALS for w in words[:at].split()[-2:]):
@@ -220,7 +222,7 @@ def _takes_up_value(words: str, cue: str) -> bool:
 
 
 class _Phrase(NamedTuple):
-    """A phrase with its rank (0 says the most) and its subject: dimensions, or everything."""
+    """A phrase with its rank (0 is the most specific) and its subject: dimensions, or everything."""
 
     rank: int
     about: frozenset[str]
@@ -258,8 +260,7 @@ def _base_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def read_question(said: str) -> frozenset[str] | None:
-    """Return the dimensions that a question is about, whatever the request; `GENERAL` alone, or None if it is about
-    none.
+    """The dimensions that a question is about, for any request; `GENERAL` alone, or None if it is about none.
 
     >>> read_question("How much time do you have?"), read_question("What do you want to spend?")
     (frozenset({'duration'}), frozenset({'budget'}))

@@ -1,7 +1,7 @@
-"""The reference of user personalization: ask the most informative questions, then take up what is more likely than not.
+"""The reference of user personalization: asks the most informative questions, then names the likely preferences.
 
 Greedy expected gain on the exact posterior over personas (`View.filter`); the answer names every preference that more
-than half of the personas left have.
+than half of the remaining personas have.
 """
 
 from __future__ import annotations

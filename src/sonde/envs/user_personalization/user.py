@@ -1,7 +1,7 @@
 """The rule user of user personalization: a person who answers with hidden preferences and nothing else.
 
-Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). The answer follows from the preferences
-and from what the question is about (`personas.py`); nothing else in a message matters.
+Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). The answer depends on the preferences and
+on the topic of the question (`personas.py`); nothing else in a message matters.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ class Persona(Ruled):
     hidden: ClassVar[str] = "persona"
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
+        if not facts["request"]:  # a scenario in free words
+            return LOST
         return load_requests()[facts["request"]].told_values(facts["persona"], facts["question"])
 
     def has_answer(self, view: View) -> bool:

@@ -1,7 +1,7 @@
-"""Word chaining: the environment and all that belongs to it."""
+"""The Word chaining environment and everything about it."""
 
 REGISTERED = {
     "agents:word_chaining": "solver:WordChainingSolver",
     "users:chainer": "user:Chainer",
 }
-"""Other registry names that this folder brings, and where their classes are."""
+"""Other names that this folder registers, and the module and class of each."""

@@ -1,4 +1,4 @@
-"""Word chains: which words may follow, which rule a word breaks, and the pools from which games draw their words.
+"""Word chains: legal next words, the rule that a word breaks, and the word pools of the games.
 
 The pools are built by `sources/compile.py`, whose docstring gives source and rules.
 """
@@ -14,7 +14,7 @@ from sonde._util.folders import data_file
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of one game, sorted. Hashes and compares by them.
+    """The words of one game, sorted. Hashed and compared by content.
 
     >>> Lexicon(("east", "tea", "toast")).legal_words(("east",))
     ('tea', 'toast')
@@ -24,7 +24,7 @@ class Lexicon:
 
     @cached_property
     def words_by_letter(self) -> Mapping[str, tuple[str, ...]]:
-        """First letter -> its words, letters and words in order."""
+        """Maps each first letter to its words, letters and words in order."""
         groups: dict[str, list[str]] = {}
         for word in self.words:
             groups.setdefault(word[0], []).append(word)
@@ -36,17 +36,17 @@ class Lexicon:
         return tuple(word for word in self.words if self.can_go_on((word,)))
 
     def legal_words(self, played: Sequence[str]) -> tuple[str, ...]:
-        """The words that may come after those played, in order."""
+        """The legal next words after `played`, in order."""
         if not played:
             return self.words
         return tuple([word for word in self.words_by_letter.get(played[-1][-1], ()) if word not in played])
 
     def can_go_on(self, played: Sequence[str]) -> bool:
-        """Whether `legal_words` has any; `played` holds at least one word."""
+        """Whether `legal_words` is non-empty; `played` holds at least one word."""
         return any(word not in played for word in self.words_by_letter.get(played[-1][-1], ()))
 
     def broken_rule(self, played: Sequence[str], word: str) -> str:
-        """The first rule that `word` breaks after those played: unlisted, letter or repeated; empty if none.
+        """The first rule that `word` breaks after `played`: unlisted, letter or repeated; empty if none.
 
         >>> Lexicon(("east", "tea", "toast")).broken_rule(("east",), "east")
         'letter'

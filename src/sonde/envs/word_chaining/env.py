@@ -1,16 +1,16 @@
 """Word chaining: take turns with an opponent to say words that begin where the last one ended, and never break a rule.
 
 Source: Multi-Turn Puzzles (MTP), section 2.1 and tables 1 and 2. Published: a lexicon of 500 words drawn at random from
-SCOWL, the starting player by lot, 400 configurations; a word must be listed, begin with the last letter of the word
-before it, and not have been said; whoever breaks a rule loses at once; the game ends without loss when whoever is to
-move has no word left, or at 20 turns. The score is the share of games without a loss: 1 for a win, else 0, and that is
+SCOWL, the starting player by lot, 400 configurations; a word must be listed, begin with the last letter of the previous
+word, and not have been said; whoever breaks a rule loses at once; the game ends without loss when the player to move
+has no word left, or at 20 turns. The score is the share of games without a loss: 1 for a win, otherwise 0, which is
 also the reward. Nothing is hidden, so there is no filter.
 
 Ours, because the paper's text does not say: the words come from SCOWL up to size 60 and are shown, one line per first
 letter; the lot is drawn once per task; a turn is a word of the agent's with the reply to it, and the last one ends
-without a reply; the opponent (seat `opponent`) plays at random unless it is given another policy. An opponent that
-breaks a rule, or cannot be read, ends the game as a win. Only its opening is special, since a game must not end before
-the agent has spoken: there it may not say a word that none can follow, and if it fails, the agent opens instead.
+without a reply; the opponent (seat `opponent`) plays at random unless it is given another policy. If the opponent
+breaks a rule, or cannot be understood, the game ends as a win. Only its opening is special, because a game must not end
+before the agent has spoken: there it may not say a word that none can follow, and if it fails, the agent opens instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WIN = Frozen({AGENT: 1.0})
 
 
 class State(NamedTuple):
-    """The lexicon, the seat to act (None at the end), all words said, and how many turns the agent has taken."""
+    """The lexicon, the seat to act (None at the end), all words said, and the number of the agent's turns so far."""
 
     lexicon: chain.Lexicon
     seat: str | None
@@ -49,11 +49,11 @@ class State(NamedTuple):
 class WordChaining(Env[State], AnswerTags):
     """See the module.
 
-    `turn.info`: `word`, what the agent said, if listed; `reply`, what the opponent said; `letter`, what the next word
-    must begin with; and `result`: reply (the game goes on), stuck (no word is left), turns (all are taken), forfeit
-    (the opponent broke a rule), or the agent's failure: unlisted, letter, repeated, format. Single acts also have word
-    (the agent's was legal) and pass (the opponent could not open).
-    `View.private` gives programs in either seat `played`, all words said so far; `View.public` the `lexicon`.
+    `turn.info`: `word`, the agent's word, if listed; `reply`, the opponent's word; `letter`, the required first letter
+    of the next word; and `result`: reply (the game continues), stuck (no word is left), turns (all are used), forfeit
+    (the opponent broke a rule), or the agent's failure: unlisted, letter, repeated, format. Single acts may also have
+    the results word (the agent's was legal) and pass (the opponent could not open). `View.private` gives programs in
+    either seat `played`, all words said so far; `View.public` the `lexicon`.
     """
 
     presets: ClassVar[tuple[str, ...]] = ("mtp",)
@@ -75,7 +75,7 @@ class WordChaining(Env[State], AnswerTags):
             seats=Frozen({AGENT: None, OPPONENT: "users:chainer"}),
             floor="careless",
             reference="word_chaining",
-            departures=("the lexicon is shown", "an opponent's opening leaves a reply, or the agent opens"),
+            departures=("the lexicon is shown", "an opponent's opening must allow a reply; otherwise the agent opens"),
         )
 
     def split(self, split: str) -> Sequence[Task]:
@@ -88,7 +88,7 @@ class WordChaining(Env[State], AnswerTags):
 
     def task(self, hidden: Json) -> Task:
         """`{"lexicon": ["east", "tea", ...], "first": "agent"}`: 2 to 2,000 different words of at most 30 letters, in
-        lower case, and who begins. Where the opponent begins, some word must be able to follow another."""
+        lower case, and who begins. If the opponent begins, some word must be able to follow another."""
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"lexicon", "first"}:
             raise invalid("word_chaining: hidden", cast("object", hidden), "a mapping with lexicon and first")
@@ -104,7 +104,7 @@ class WordChaining(Env[State], AnswerTags):
         return self._task(words, first, "custom", 0)
 
     def _task(self, words: tuple[str, ...], first: str, split: str, index: int) -> Task:
-        # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
+        # The whole setup is public; `hidden` holds it too, so that the task can be rebuilt.
         setup = Frozen[Json](lexicon=words, first=first)
         return self.make_listed_task(split, index, setup, setup, first=first)
 
@@ -123,7 +123,7 @@ class WordChaining(Env[State], AnswerTags):
         return Frozen(played=state.played)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The words that break no rule, for the side to act."""
+        """The legal words for the side to act."""
         opens = state.seat == OPPONENT and not state.played
         return state.lexicon.opening_words if opens else state.lexicon.legal_words(state.played)
 

@@ -1,9 +1,9 @@
-"""Word chaining by looking ahead: never break a rule, and bring the game to its end as soon as can be.
+"""Word chaining with lookahead: never break a rule, and end the game as soon as possible.
 
-Whoever breaks no rule cannot lose (Multi-Turn Puzzles, section 2.1), so what is left to choose is how long the game
-lasts. The search is an expectimax over the next `depth` words: it prefers the word after which the game most probably
-ends within them for want of a word, where the agent strives for that and the opponent says any word that may be said.
-For what may follow, a word is no more than its first and its last letter, so the search runs over pairs of letters.
+A player that breaks no rule cannot lose (Multi-Turn Puzzles, section 2.1), so only the length of the game is left to
+choose. The search is an expectimax over the next `depth` words: it prefers the word with the highest probability that
+the game ends within them because no word is left, if the agent aims for that and the opponent says a random legal word.
+Only the first and last letters of a word matter for what follows, so the search runs over pairs of letters.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sonde.core import Action, ProgramPolicy, UserError, View, invalid
 
 @dataclass(frozen=True, kw_only=True)
 class WordChainingSolver(ProgramPolicy):
-    """See the module docstring. `depth` counts words from its own on, in 1..5; ties go to the word that leaves fewest
-    replies, then to the first in the list."""
+    """See the module docstring. `depth` counts words starting with its own, in 1..5; ties go to the word that leaves
+    fewest replies, then to the first in the list."""
 
     depth: int = 3
 
@@ -60,8 +60,8 @@ class UnusedWords:
         return self.size[last] - (first == last)
 
     def end_after(self, first: str, last: str, depth: int, mine: bool = True) -> float:
-        """The probability that the game ends within `depth` words after one from `first` to `last`, said by the agent
-        if `mine`."""
+        """The probability that the game ends within `depth` words after a word from `first` to `last`, said by the
+        agent if `mine`."""
         self.pairs[first][last] -= 1
         self.size[first] -= 1
         found = self.end_at(last, depth, not mine)
@@ -70,7 +70,7 @@ class UnusedWords:
         return found
 
     def end_at(self, letter: str, depth: int, mine: bool) -> float:
-        """The same where a word from `letter` is due, from the agent if `mine`."""
+        """The same probability when a word that begins with `letter` is due, from the agent if `mine`."""
         n = self.size[letter]
         if n == 0:
             return 1.0

@@ -2,8 +2,8 @@
 
 Source: Multi-Turn Puzzles (MTP), section 2.1, which does not say how its opponent chooses; the strategies are ours.
 
-    random      any word that may be said
-    greedy      keeps its own way open: the word after which it could say most words next time, on average over replies
+    random      any legal word
+    greedy      keeps its options open: the word after which it has most words next time, on average over replies
     minimising  leaves the other player the fewest words
 """
 
@@ -41,7 +41,7 @@ class Chainer(ProgramPolicy):
 
 
 Left = Mapping[str, Sequence[str]]
-"""First letter -> its words that have not been said."""
+"""Maps each first letter to its unused words."""
 Score = Callable[[str], float]
 
 
@@ -70,7 +70,7 @@ def _most_options(left: Left) -> Score:
 
     def score(word: str) -> float:
         replies = [reply for reply in left.get(word[-1], ()) if reply != word]
-        # A letter has lost the word said and the reply to it, where they began with it.
+        # The letter has lost the word just said and the reply to it, if they began with it.
         options = sum(size[r[-1]] - (word[0] == r[-1]) - (r[0] == r[-1]) for r in replies)
         return options / len(replies) if replies else 0.0
 

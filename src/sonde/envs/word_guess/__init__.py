@@ -1,1 +1,1 @@
-"""Word guess: the environment and all that belongs to it."""
+"""The Word guess environment and everything about it."""

@@ -1,1 +1,1 @@
-"""Wordle: the environment and all that belongs to it."""
+"""The Wordle environment and everything about it."""

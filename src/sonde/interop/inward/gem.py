@@ -4,10 +4,11 @@
     env = sonde.make("gem:game:Mastermind-v0-easy", options={"max_turns": 12})
 
 Observations include the prefix and suffix that GEM adds to them. Rewards are GEM's own, per turn. An episode that ends
-with GEM's penalty for unreadable text (-0.1) is a format failure, at GEM's limit on turns a timeout, with 1 a win.
+with GEM's penalty for unreadable text (-0.1) is a format failure, one that ends at GEM's limit on turns a timeout, and
+one that ends with reward 1 a win.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _root = logging.getLogger()
 _before = (_root.level, _root.handlers[:])
 try:
     import gem
-    import gem.envs  # which registers them
+    import gem.envs  # registers them
     from gem.envs.registration import ENV_REGISTRY
     from gem.utils.constants import TERMINAL_STATE, LanguageGameReward
 except ModuleNotFoundError as e:
     raise missing_extra("gem:...", "gem-llm" if e.name == "gem" else e.name or "gem-llm") from e
-finally:  # importing it takes over the program's logging
+finally:  # GEM's import changes the program's logging
     _root.level, _root.handlers[:] = _before
 
 

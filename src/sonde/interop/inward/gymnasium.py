@@ -3,13 +3,13 @@
     env = sonde.make("gymnasium:their/TextGame-v0")
     env = sonde.make("gymnasium:FrozenLake-v1", options={"is_slippery": False})
 
-Text observations are passed on as they are; anything else is rendered with `render_mode="ansi"`. An action is text, or
+Text observations are passed on unchanged; anything else is rendered with `render_mode="ansi"`. An action is text, or
 the number of a discrete action: the last whole number in the reply. A reply without a legal action costs a turn, and
 the environment does not see it.
 
-An episode that ends is won if `info` says so (`is_success`, `success`, or the outcome of a sonde environment), or,
-where `info` says nothing, if its last reward is above 0; a truncated one is a timeout. Gymnasium has no bounds on
-rewards: where they leave 0 to 1, give `reward_range`.
+A terminated episode is won if `info` says so (`is_success`, `success`, or the outcome of a sonde environment) or, if
+`info` says nothing, if its last reward is above 0; a truncated one is a timeout. Gymnasium does not bound rewards: if
+they leave 0 to 1, set `reward_range`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Gymnasium(ThirdPartyEnv):
 
     @classmethod
     def check_game(cls, game: str) -> None:
-        if ":" not in game:  # else Gymnasium imports a module that registers it
+        if ":" not in game:  # otherwise Gymnasium imports a module that registers it
             super().check_game(game)
 
     def make_host(self) -> Any:
@@ -59,13 +59,11 @@ class Gymnasium(ThirdPartyEnv):
         if not _is_text(host.observation_space):
             modes = host.metadata.get("render_modes", ())
             if "ansi" not in modes:
-                raise UserError(
-                    f"{self.name}: observes {host.observation_space}, allowed: text, or what renders as ansi"
-                )
+                raise UserError(f"{self.name}: observes {host.observation_space}, allowed: text, or rendering as ansi")
             host.close()
             host = gymnasium.make(self.game, **{**self.options, "render_mode": "ansi"})
         if not _is_text(host.action_space) and not isinstance(host.action_space, Discrete):
-            raise UserError(f"{self.name}: takes {host.action_space}, allowed: text, or one of a few (Discrete)")
+            raise UserError(f"{self.name}: takes {host.action_space}, allowed: text, or a Discrete action")
         return host
 
     def begin_host(self, host: Any, seed: int) -> HostReply:

@@ -5,14 +5,14 @@
 
 `says` is the field of an action that takes the agent's text, `tells` the field of an observation that is passed on
 (empty: the whole observation, as JSON); other fields of an action come from `options`. An episode ends when the server
-says so: with the outcome in the observation if it has one (as those of sonde do), truncated if the observation says so,
-else won by a last reward of 1.
+says so: with the outcome in the observation if there is one (sonde's own servers send it), truncated if the observation
+says so, otherwise won if the last reward is 1.
 
 Replay needs a server that honours its seed, which many do not (OpenEnv #1078, #1127); the replay then reports the
 difference. The address is part of the environment's name, so a run belongs to one server.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ except ModuleNotFoundError as e:
     raise missing_extra("openenv:...", "openenv-core") from e
 
 PATIENCE = 120.0
-"""Seconds to wait for an answer of the server."""
+"""Seconds to wait for an answer from the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class OpenEnv(ThirdPartyEnv):
 
 @cache
 def _event_loop() -> asyncio.AbstractEventLoop:
-    """The event loop of all connections, in a thread of its own."""
+    """The event loop of all connections, in a separate thread."""
     loop = asyncio.new_event_loop()
     Thread(target=loop.run_forever, daemon=True, name="openenv").start()
     return loop

@@ -2,12 +2,12 @@
 
     env = sonde.make("reasoning_gym:leg_counting", options={"max_animals": 5})
 
-The seed of a task is the number of the item in the data set of seed 0. The answer is the text between `<answer>` and
-`</answer>`, as in Reasoning Gym's own prompts, and Reasoning Gym scores it: 1 is a win, less a loss with that score, no
-answer a format failure.
+The seed of a task is the number of the item in the dataset with seed 0. The answer is the text between `<answer>` and
+`</answer>`, as in Reasoning Gym's own prompts, and Reasoning Gym scores it: 1 is a win, less a loss with that score; no
+answer is a format failure.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ReasoningGym(ThirdPartyEnv):
 
 
 class _Question:
-    """A data set, and its item that is being asked."""
+    """A dataset, and its current item."""
 
     def __init__(self, data: Any) -> None:
         self.data, self.entry = data, dict[str, Any]()

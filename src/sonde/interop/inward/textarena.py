@@ -5,16 +5,16 @@
 
     sonde eval textarena:Mastermind-v0 --model http:NAME --base-url URL
 
-The agent is player 0. It gets each new message of the game once; TextArena's wrappers of observations, which repeat the
-whole conversation each time, are left out, those of actions (brackets around a bare answer) are kept. The reward comes
-at the end: 1 is a win, and a fraction a loss with that score; a move that the game calls invalid, after those that it
-forgives, is a format failure, and the game's limit on turns a timeout.
+The agent is player 0. It gets each new message of the game once: TextArena's observation wrappers, which repeat the
+whole conversation each time, are removed, while its action wrappers (brackets around a bare answer) are kept. The
+reward comes at the end: 1 is a win, and a fraction a loss with that score. A move that the game calls invalid, beyond
+those that it forgives, is a format failure; the game's limit on turns is a timeout.
 
-Some games need data that NLTK downloads (`Wordle`), or a language model of OpenRouter as the other side
-(`TwentyQuestions`); where that is missing, the error says so.
+Some games need data that NLTK downloads (`Wordle`), or a language model of OpenRouter as the other player
+(`TwentyQuestions`); the error says so if it is missing.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ except ModuleNotFoundError as e:
 
 @dataclass(frozen=True, kw_only=True)
 class TextArena(ThirdPartyEnv):
-    """See the module. `players` is the number of all players, the agent among them."""
+    """See the module. `players` is the number of players, including the agent."""
 
     source: ClassVar[str] = "textarena"
     package: ClassVar[str] = "textarena"
@@ -97,7 +97,7 @@ def _unwrap_host(host: Any) -> Any:
 
 
 def _join_messages(host: Any, player: int, messages: list[tuple[int, str, Any]]) -> str:
-    """The messages for a player, without those that it said itself."""
+    """The messages for a player, without its own."""
     lines: list[str] = []
     for sender, message, kind in messages or ():
         if sender == player and kind == ObservationType.PLAYER_ACTION:

@@ -7,11 +7,11 @@
 
 `seed` selects the world and, unless `options={"index": n}` names one, the task too (`session.py`); without a seed the
 next one is drawn from `np_random`, as is usual in Gymnasium. `options={"sample": n}` distinguishes episodes of one
-world where other seats draw at random. `info` has `messages` (the chat so far), `turn`, `facts` (`turn.info`), with
-`gains=True` also `gain` and `truth_gain` in bits (where the environment has a filter), and at the end `outcome`.
+world if other seats draw random numbers. `info` has `messages` (the chat so far), `turn`, `facts` (`turn.info`), with
+`gains=True` also `gain` and `truth_gain` in bits (if the environment has a filter), and at the end `outcome`.
 
-Gymnasium's own `Text` space has a fixed set of characters, by default letters and digits without the space sign, so
-`Unicode` is used instead. Custom spaces have no shared memory: `AsyncVectorEnv(..., shared_memory=False)`.
+Gymnasium's own `Text` space has a fixed set of characters, by default letters and digits without the space character,
+so `Unicode` is used instead. Custom spaces have no shared memory: `AsyncVectorEnv(..., shared_memory=False)`.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
 
 def make(env: Env[Any] | str, **options: Any) -> TextEnv:
-    """The environment without wrappers; `gymnasium.make("sonde/NAME-v0", ...)` puts it into Gymnasium's usual ones."""
+    """The environment without wrappers; `gymnasium.make("sonde/NAME-v0", ...)` adds Gymnasium's usual ones."""
     return TextEnv(env, **options)
 
 

@@ -1,22 +1,22 @@
 """Every environment as a task of Inspect AI (0.3.285): Inspect's models and logs, our environments and outcomes.
 
     inspect eval sonde/wordle --model openai/... -T preset=lmrl --epochs 4
-    inspect_ai.eval(task_of("wordle", preset="lmrl"), model=..., epochs=4)
+    inspect_ai.eval(make_task("wordle", preset="lmrl"), model=..., epochs=4)
 
 An Inspect sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i,
 world seed `seed` and sample k - 1, as in `sonde eval`. Other seats are filled as described in `session.py`; they are
 not Inspect's models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards),
 `turns`, one for every kind of outcome (`win`, `loss`, `format`, `timeout`, `error`), `cut` (the limit on turns), and
-with `gains`, where the environment has a filter, `gain`, the bits gained in total. Inspect requires the same names for
+with `gains`, if the environment has a filter, `gain`, the bits gained in total. Inspect requires the same names for
 every sample of a task, so an episode that ended before its first turn has 0 bits and a return of 0. Each value gets its
 mean and standard error, clustered by task. Each turn's reward and facts are in the sample's store under `sonde`;
 neither sample nor log contains the hidden setup.
 
-As for `agents:llm`, an answer that the token limit cut is marked as such, and reasoning does not reach the environment.
-Where Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
+As with `agents:llm`, an answer that the token limit cut is marked as such, and reasoning does not reach the
+environment. If Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def make_task(
     policies: Mapping[str, AnyPolicy] = EMPTY,
     **config: Any,
 ) -> Task:
-    """An environment (with these constructor arguments, where it is a name) as a task of Inspect: all tasks of the
-    split, or those of `indices`."""
+    """An environment, or a name with constructor arguments, as a task of Inspect: all tasks of the split, or those in
+    `indices`."""
     made = resolve_env(env, config)
     tasks = made.tasks(split)
     rows = [
@@ -142,10 +142,10 @@ def _register_task(name: str) -> Callable[..., Task]:
     build_task.__name__ = build_task.__qualname__ = name
     build_task.__doc__ = f"The environment {name}."
     found = task(name=name)(build_task)
-    if registry_info(found).name == name:  # Inspect leaves the package out where it is installed for development
+    if registry_info(found).name == name:  # in an editable install, Inspect omits the package
         found = task(name=f"sonde/{name}")(build_task)
     return found
 
 
 TASKS: Mapping[str, Callable[..., Task]] = {name: _register_task(name) for name in names()}
-"""What `inspect eval sonde/NAME` finds."""
+"""The tasks that `inspect eval sonde/NAME` finds."""

@@ -1,19 +1,19 @@
-"""Every environment as a server of OpenEnv (openenv-core 0.3), and the client to it.
+"""Every environment as a server of OpenEnv (openenv-core 0.3), and a client for it.
 
     python -m sonde.interop.outward.openenv wordle --preset lmrl --port 8000      # or uvicorn with
     `make_app("wordle", ...)`
 
     with SondeClient(base_url="http://localhost:8000").sync() as env:
         result = env.reset(seed=7)
-        result = env.step(Say(text="<Answer>toast</Answer>"))                 # .observation.text .reward .done
+        result = env.step(SayAction(text="<Answer>toast</Answer>"))           # .observation.text .reward .done
 
-Each connection is a session of its own; up to `sessions` of them may be open at once. `reset` takes `seed`, `index` and
-`sample` (`session.py`) and honours them; without a seed one is drawn, and the state says which. OpenEnv's metadata
-never reaches a client (OpenEnv #616), so everything is in fields of `SondeObservation`: `turn`, `facts`, `gain`
-(bits, on request), `truncated` and at the end `outcome`. The hidden setup stays on the server.
+Each connection is a separate session; up to `sessions` of them may be open at once. `reset` takes `seed`, `index` and
+`sample` (`session.py`) and honours them; without a seed one is drawn, and the state reports it. OpenEnv's metadata
+never reaches a client (OpenEnv #616), so everything is in fields of `SondeObservation`: `turn`, `facts`, `gain` (bits,
+on request), `truncated` and at the end `outcome`. The hidden setup stays on the server.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SondeObservation(Observation):
 
 
 class SondeState(State):
-    """Which episode is being played."""
+    """The episode being played."""
 
     env: str = ""
     seed: int | None = None
@@ -148,7 +148,7 @@ def make_app(
     sessions: int = 1024,
     **config: Any,
 ) -> Any:
-    """The server, for uvicorn: an environment, with these constructor arguments where it is a name."""
+    """The server, for uvicorn: an environment, or a name with constructor arguments."""
     made = resolve_env(env, config)
     logging.getLogger("uvicorn.error").addFilter(_is_no_disconnection)
     return create_app(
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--preset")
     parser.add_argument("--split", default="train")
     parser.add_argument("--gains", action="store_true", help="send the bits that each turn gained")
-    parser.add_argument("--sessions", type=int, default=1024, help="most connections at once (default 1024)")
+    parser.add_argument("--sessions", type=int, default=1024, help="maximum number of connections (default 1024)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     args = parser.parse_args()

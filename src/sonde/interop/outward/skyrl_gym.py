@@ -5,14 +5,14 @@
     prompt, _ = env.init([])
     out = env.step("<Answer>toast</Answer>")                            # observations, reward, done, metadata
 
-A row of SkyRL's data set names the environment and the episode; `make_rows` makes such rows. `extras` are the row's
+A row of SkyRL's dataset names the environment and the episode; `make_rows` makes such rows. `extras` are the row's
 other columns: `seed` and `index` (`session.py`), `split`, `sample`, and `config`, constructor arguments as JSON or a
-mapping. `sonde_other` stands for any environment that the column `env` names, those of other libraries too
+mapping. `sonde_other` is any environment that the column `env` names, including those of other libraries
 (`textarena:Wordle-v0`). SkyRL places the reward of a step on the tokens of that step. `metadata` has `facts`, and at
 the end `outcome` and `truncated`; SkyRL averages `get_metrics` over a batch.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TextEnv(BaseTextEnv):
         super().__init__()
         given = dict(extras or {})
         if "seed" not in given:
-            raise invalid("extras", sorted(given), f"columns with a seed, such as those of {__name__}.rows")
+            raise invalid("extras", sorted(given), f"columns with a seed, such as those of {__name__}.make_rows")
         if not (env or given.get("env")):
             raise invalid("extras: env", given.get("env"), f"an environment, which {OTHER} does not name itself")
         config = given.get("config") or {}
@@ -56,7 +56,7 @@ class TextEnv(BaseTextEnv):
         self._heard: list[SeatObservation] = []
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
-        """Begin the episode. The prompt is the agent's first message, after a system message if the row has one."""
+        """Start the episode. The prompt is the agent's first message, after a system message if the row has one."""
         self._heard = [self.session.reset(self._seed, **self._place)]
         system = [message for message in prompt if message["role"] == "system"]
         return [*system, {"role": "user", "content": self._heard[0].text}], {}
@@ -89,7 +89,8 @@ class TextEnv(BaseTextEnv):
 def make_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """n rows of a data set for SkyRL, for world seeds from `seed` on; nothing in them is hidden from the model."""
+    """n rows of a dataset for SkyRL, for world seeds from `seed` on. They hold nothing that is hidden from the
+    model."""
     made = resolve_env(env, config)
     session = Session(made, split=split)
     arguments = {key: value for key, value in made.config.items() if key != "name"}

@@ -1,22 +1,23 @@
 """TRL's GRPOTrainer on any environment (TRL 1.16), with episodes sampled by our engine or on an inference server.
 
-    play = Play([Game(env, env.tasks("train"), "maze")], OnlineSettings(k=8))
-    trainer = CreditedGRPO(model, args=GRPOConfig(num_generations=8, ...), train_dataset=play.dataset(64),
+    play = RolloutFunc([Game(env, env.tasks("train"), "maze")], OnlineSettings(k=8))
+    trainer = CreditedGRPO(model, args=GRPOConfig(num_generations=8, ...), train_dataset=play.make_dataset(64),
                            processing_class=tokenizer, rollout_func=play, reward_funcs=play.reward)
 
-**`RolloutFunc` is a `rollout_func`.** Our engine plays the episodes with the trainer's own weights and returns every
-sampled token, its log-probability, and a mask of the agent's tokens. A prompt is a task's name (`"maze 12"`); its
-group shares one world, derived from seed, step and place, and every step has new worlds. Rewards and their mixes are
+**`RolloutFunc` is TRL's `rollout_func`.** Our engine plays the episodes with the trainer's own weights and returns
+every sampled token, its log-probability, and a mask of the agent's tokens. A prompt is a task's name (`"maze 12"`); its
+group shares one world, derived from seed, step and position, and every step has new worlds. Rewards and their mixes are
 those of `train.online` (`OnlineSettings`). TRL's own trainer gives a trajectory one advantage; `CreditedGRPO` gives
-each turn its own, by `OnlineSettings.credit` (`train.credit`), and is TRL's trainer in everything else.
+each turn its own, by `OnlineSettings.credit` (`train.credit`), and otherwise equals TRL's trainer.
 
-**With `server`** (`models:vllm`, `models:sglang`) the episodes are played there. Before every step it gets the
-trainer's weights, or the adapter where there is one (`train.online.rollout_backend`); the sampled tokens come back as
-they are.
+**With `server`** (`models:vllm`, `models:sglang`) the server plays the episodes. Before every step it gets the
+trainer's weights, or the adapter if there is one (`train.online.rollout_backend`); the sampled tokens are used
+unchanged.
 
 Rewarders that need a model ask the trainer's current one. TRL calls `rollout_func` experimental;
-TRL_EXPERIMENTAL_SILENCE=1 turns that warning off. TRL's other way, in which it generates itself and the environment is
-a set of tools (`environment_factory`), has no end of an episode (trl#5389) and no reward per turn, so it is not used.
+TRL_EXPERIMENTAL_SILENCE=1 turns that warning off. In TRL's alternative, it generates itself and the environment is a
+set of tools (`environment_factory`); that has no end of an episode (trl#5389) and no reward per turn, so it is not used
+here.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ _ADVANTAGES = "sonde_advantages"
 
 class RolloutFunc:
     """See the module. `online` as in `train.online`, without the settings that need a critic, earlier weights, a
-    curriculum or a folder; `k` is TRL's `num_generations`. `policies` play the other seats. `played` holds the episodes
-    of the latest call."""
+    curriculum or a folder; `k` must equal TRL's `num_generations`. `policies` play the other seats. `played` holds the
+    episodes of the latest call."""
 
     def __init__(
         self,
@@ -92,11 +93,11 @@ class RolloutFunc:
         return to_dataset({"prompt": f"{games[g].name} {i % len(games[g].tasks)}"} for i, g in places)
 
     def reward(self, *, earned: Sequence[float | None], **_: Any) -> list[float | None]:
-        """The mixed reward of each episode; None (left out by TRL) where a failure of the outside world ended it."""
+        """The mixed reward of each episode; None (ignored by TRL) if a failure of the outside world ended it."""
         return list(earned)
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: play the prompts, which come repeated, group by group."""
+        """TRL's `rollout_func`: play the prompts, which are repeated, group by group."""
         chosen, k = self._choose_tasks(prompts, trainer)
         player, here = self._players = self._players or self._make_players(trainer)
         version, model = f"{VERSION}{trainer.state.global_step}", trainer.model
@@ -158,7 +159,7 @@ class RolloutFunc:
 
 
 ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")
-"""Settings of `train.online` without a meaning here: TRL chooses what is played and when it is trained on."""
+"""Settings of `train.online` that do not apply here: TRL chooses what is played and when it is trained on."""
 
 
 def _check_settings(online: OnlineSettings) -> None:
@@ -176,7 +177,7 @@ def _check_settings(online: OnlineSettings) -> None:
 
 
 def _lend_model(here: LocalBackend, version: str) -> Any:
-    """The trainer's model as an agent, for rewarders that ask one; None for those that do not."""
+    """The trainer's model as an agent, for rewarders that ask one; None for those that ask none."""
 
     @contextmanager
     def lend_under(weights: Weights | None) -> Iterator[LLM | None]:
@@ -215,7 +216,7 @@ def _only_row(sample: Sample, online: OnlineSettings) -> Row:
         raise UserError(
             f"play: trajectory {sample.trajectory} has {len(sample.rows)} rows of tokens, TRL takes one: its prompts "
             f"do not extend each other (context {online.context!r}, or a template that changes what came before); "
-            "allowed: context 'full' with keep_thinking, or a template that keeps history (models.templates)"
+            "allowed: context 'full' with keep_thinking, or a template that keeps history (models.chat.templates)"
         )
     return row
 
@@ -227,7 +228,7 @@ class CreditedGRPO(trl.GRPOTrainer):  # pyright: ignore[reportPrivateImportUsage
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         out = super()._generate_and_score_completions(inputs)
         if _ADVANTAGES not in inputs[0]:
-            raise UserError(f"CreditedGRPO: rollout_func: got another one, allowed: a {__name__}.Play")
+            raise UserError(f"CreditedGRPO: rollout_func: got another one, allowed: a {__name__}.RolloutFunc")
         advantages_BT = torch.zeros(out["completion_ids"].shape, device=out["completion_ids"].device)
         for values_T, row in zip(advantages_BT, inputs, strict=True):
             values_T[: len(row[_ADVANTAGES])] = torch.tensor(row[_ADVANTAGES])

@@ -1,23 +1,23 @@
-"""Every environment as a taskset and an env of verifiers (0.4, the v1 API), and so in whatever consumes those.
+"""Every environment as a taskset and an env of verifiers (0.4, the v1 API), for verifiers and all trainers that use it.
 
     vf-eval sonde-verifiers -m MODEL -n 20 -r 4 --no-push --env.taskset.env wordle
 
 The taskset selects the tasks: `env`, its constructor's `arguments`, `split`, and one world `seed`; a rollout of task i
-is the episode of that task and seed, with a sample number of its own (`session.py`). The env plays it: the seat `agent`
-is the model, and the environment's text is the next user turn. The other seats are sonde's own policies, or agents of
-verifiers where `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has its own conversation and
-trace and is not trainable.
+is the episode of that task and seed, with its own sample number (`session.py`). The env plays it: the seat `agent` is
+the model, and the environment's text is the next user turn. The other seats are sonde's own policies, or agents of
+verifiers if `seats` names them (`--env.seats '["user"]' --env.user.model U`): each has its own conversation and trace
+and is not trainable.
 
 The trace gets the reward `return` (the sum of rewards), metrics `success`, `score`, `turns` and one per kind of
 outcome, and in `info` the rewards of the turns (`turn_rewards`, the key that prime-rl's credit per turn reads), their
 facts, the outcome, and the text after the last turn (`ending`). Neither row nor trace holds the hidden setup; the
-traces of users and judges do, since these are told it. verifiers loads the package `sonde_verifiers` by name, which
+traces of users and judges do, because these are told it. verifiers loads the package `sonde_verifiers` by name, which
 exports these classes.
 
-Departure: an agent's runtime is a local process by default, where verifiers' default is a cloud.
+Departure: an agent's runtime is a local process by default; verifiers' default is a cloud.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class TaskRow(vf.TaskData):
 
 
 class SondeTask(vf.Task[TaskRow, vf.State, vf.TaskConfig]):
-    """A task of an environment; the environment itself rewards."""
+    """A task of an environment; the environment itself computes the rewards."""
 
 
 class SondeTasksetConfig(vf.TasksetConfig):
-    """Under `--env.taskset.*`; see the module."""
+    """Set by `--env.taskset.*`; see the module."""
 
     env: str = "wordle"
     arguments: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
@@ -82,7 +82,7 @@ OTHERS = ("user", "judge", "opponent")
 
 
 class SondeEnvConfig(vf.EnvConfig):
-    """An agent per seat. `seats` names the seats beside `agent` that agents of verifiers play; the settings of the
+    """An agent per seat. `seats` names the seats besides `agent` that agents of verifiers play; the settings of the
     others are ignored. Users and judges sample as in PAPRIKA (appendix E): temperature 0, at most 1,024 tokens."""
 
     agent: vf.AgentConfig = _agent_config()
@@ -151,7 +151,8 @@ class _VerifiersSeat(Policy):
 
 
 def _connect_agent(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
-    """Ask an agent of verifiers. Its conversation begins with its first turn: a judge that is never called has none."""
+    """Ask an agent of verifiers. Its conversation starts with its first turn, so a judge that is never called has
+    none."""
     begun: list[Any] = []
 
     async def ask_agent(text: str) -> str:

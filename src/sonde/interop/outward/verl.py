@@ -4,20 +4,20 @@
     - name: sonde
       _target_: sonde.interop.outward.verl.SondeAgentLoop
 
-    pandas.DataFrame(rows("wordle", 1000)).to_parquet("train.parquet")       # data.train_files
+    pandas.DataFrame(make_rows("wordle", 1000)).to_parquet("train.parquet")       # data.train_files
 
-A row of the data set names the environment and the episode in `extra_info` (`env`, constructor arguments as JSON in
+A row of the dataset names the environment and the episode in `extra_info` (`env`, constructor arguments as JSON in
 `config`, `seed`, `index`, `split`); the k samples of a row share one world. Tokens are kept as sampled, the mask marks
 those of the model, and verl's own token builder joins the turns. The return (the sum of rewards) is the reward of the
 episode; `extra_fields` have the reward of each turn (`turn_scores`) with the number of response tokens up to its end
 (`turn_ends`), for advantages per turn, and the outcome.
 
-An episode that fills the response ends there with what it has earned: a `timeout`, `truncated` by the `context`, as in
-sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with a
-scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
+An episode that fills the response ends there with the reward earned so far: a `timeout`, `truncated` by the `context`,
+as in sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with
+a scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
 """
 
-# Types are checked without this extra too.
+# Types are checked without this extra, too.
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class SondeAgentLoop(AgentLoopBase):
     async def _generate_turn(
         self, spoken: _EpisodeTokens, request: str, sampling: Mapping[str, Any], session: Session, room: int
     ) -> str:
-        """Generate the model's turn and append its tokens; the decoded text."""
+        """Generate the model's turn and append its tokens; returns the decoded text."""
         most = max(1, min(session.env.spec.max_new_tokens, room - len(spoken.mask)))
         found = await self.server_manager.generate(
             request_id=request, prompt_ids=spoken.ids, sampling_params={**sampling, "max_tokens": most}
@@ -135,7 +135,7 @@ def _describe_row(place: Mapping[str, Any]) -> str:
 def make_rows(
     env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any
 ) -> Iterator[dict[str, Any]]:
-    """n rows of a data set for verl, for world seeds from `seed` on; nothing in them is hidden from the model."""
+    """n rows of a dataset for verl, for world seeds from `seed` on. They hold nothing that is hidden from the model."""
     for place in episode_rows(env, n, seed=seed, split=split, **config):
         yield {
             "prompt": [{"role": "user", "content": _describe_row(place)}],  # a placeholder: the loop sends the real one

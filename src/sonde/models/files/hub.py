@@ -44,7 +44,7 @@ def locate_model(model: str, revision: str | None = None) -> ModelSource:
     if Path(model).is_dir():
         return ModelSource(model, True)
     if not _HUB_NAME.fullmatch(model):
-        raise UserError(f"model: {model!r} is no folder and no name on a hub; allowed: {_ALLOWED}")
+        raise UserError(f"model: {model!r} is neither a folder nor a name on a hub; allowed: {_ALLOWED}")
     why = _why_unreachable()
     return _locate_in_cache(model, revision, why) if why else ModelSource(model, False)
 

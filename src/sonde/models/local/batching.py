@@ -28,7 +28,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 QUIET_PASSES = 4
-"""After so many passes of the event loop without a new request, no runnable episode remains."""
+"""After this many passes of the event loop without a new request, no runnable episode remains."""
 
 
 class Ticket(Generic[Q, R]):

@@ -14,10 +14,10 @@ words and 16 sampled tokens), beside `generate` on the whole history:
 For one batch of fresh prompts there is no gain: with sonde-tiny-maze, 64 rows and 24 new tokens, 5,794 tokens per CPU
 second, `generate` 6,273, transformers' continuous batching 1,661 (`benchmarks/gpu.py --device cpu`).
 
-The engine runs on one thread. Every row is a contiguous sequence, right-aligned in the deck (`kv_cache.py`). Rows that
-are prefilled together must be fed the same number of columns: a row with fewer new tokens is fed its last cached tokens
-again (computed anyway, as padding would be), and only a row that is shorter than that gets real padding. Prefixes that
-several waiting rows share and that are not cached yet are computed first, once.
+The engine runs on one thread. Every row is a contiguous sequence, right-aligned in the decoding batch (`kv_cache.py`).
+Rows that are prefilled together must be fed the same number of columns: a row with fewer new tokens is fed its last
+cached tokens again (computed anyway, as padding would be), and only a row that is shorter than that gets real padding.
+Prefixes that several waiting rows share and that are not cached yet are computed first, once.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ PREFILL_TOKENS = 4096
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """Tokens to bring into the deck, of which at most `most` may come from the cache; `tag` is the ticket that they are
-    for."""
+    """Tokens to bring into the decoding batch, of which at most `most` may come from the cache; `tag` is the ticket
+    that they are for."""
 
     ids: array[int]
     most: int
@@ -108,7 +108,7 @@ class Engine:
         self.steer = steer
         self.slots = PrefixCache(kv_bytes)
         every = n_layers if beside is None else n_layers + count_layers(beside)
-        self.deck = DecodingBatch(every)
+        self.batch = DecodingBatch(every)
         self.windows = attention_windows(self.model)
         self.scorer = self.ranker = Scorer(model, n_layers=n_layers, stats=self.stats)
         valuer = model if beside is None else beside
@@ -154,7 +154,7 @@ class Engine:
         """Memory ran out for the current rows and these newcomers: put them back, for half as many at once. A last row
         is tried once more with an empty cache."""
         held = list(dict.fromkeys([*(row.ticket for row in self.rows), *new]))
-        n_rows, alone = max(len(held), len(self.deck.lengths)), self._most == 1
+        n_rows, alone = max(len(held), len(self.batch.lengths)), self._most == 1
         self._drop_rows()
         self._most = max(1, min(self._most, n_rows) // 2)
         if self._most == 1:
@@ -185,7 +185,7 @@ class Engine:
     def _drop_rows(self) -> None:
         """Drop all rows, whatever their state."""
         self.rows = []
-        self.deck.clear_rows()
+        self.batch.clear_rows()
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -262,24 +262,24 @@ class Engine:
         return shortest if self.slots.budget else []
 
     def _keep_and_drop(self, kept: Sequence[array[int]]) -> None:
-        """Cache these first tokens of the deck's last rows, and drop the rows."""
-        first = len(self.deck.lengths) - len(kept)
+        """Cache these first tokens of the last rows of the decoding batch, and drop the rows."""
+        first = len(self.batch.lengths) - len(kept)
         for row, ids in enumerate(kept, first):
             self._cache_row(ids, row)
-        del self.deck.lengths[first:]
+        del self.batch.lengths[first:]
 
     def _cache_row(self, ids: array[int], row: int) -> None:
-        self.slots.insert_ids(ids, lambda a, b: self.deck.copy_tokens(row, a, b))
+        self.slots.insert_ids(ids, lambda a, b: self.batch.copy_tokens(row, a, b))
         self.stats.evicted, self.stats.kept_bytes = self.slots.evicted, self.slots.nbytes
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def _decode_step(self) -> None:
         """Decode one more token for every row."""
-        deck, n = self.deck, len(self.rows)
-        deck.make_room(n, max(deck.lengths) + 1, 1)
-        deck.end += 1
-        deck.lengths = [length + 1 for length in deck.lengths]
+        batch, n = self.batch, len(self.rows)
+        batch.make_room(n, max(batch.lengths) + 1, 1)
+        batch.end += 1
+        batch.lengths = [length + 1 for length in batch.lengths]
         self.stats.steps += 1
         self.stats.decoded += n
         self._sample_next(0, self._forward_rows([[row.out.ids[-1]] for row in self.rows], 0)[:, -1])
@@ -327,7 +327,7 @@ class Engine:
         """Fail a request whose probabilities are not finite. Masked columns must be finite, so all caches are
         cleaned."""
         ticket.fail(WorldError("the model's probabilities are not finite"))
-        self.deck.zero_non_finite()
+        self.batch.zero_non_finite()
         self.slots = PrefixCache(self.slots.budget)
 
     def _finish_row(self, i: int) -> None:
@@ -337,9 +337,9 @@ class Engine:
         self.stats.rewritten += row.request.rewritten
         row.ticket.finish(row.out)
         if math.isfinite(row.out.logprobs[-1]):
-            self._cache_row((row.request.ids + row.out.ids)[: self.deck.lengths[i]], i)
+            self._cache_row((row.request.ids + row.out.ids)[: self.batch.lengths[i]], i)
             self.slots.mark_gone(completion_hash(row.out.ids, row.out.logprobs))
-        self.deck.remove_row(i)
+        self.batch.remove_row(i)
         if last is not row:
             self.rows[i] = last
 
@@ -363,16 +363,16 @@ class Engine:
             yield chunk
 
     def _prefill_chunk(self, chunk: Sequence[_Job]) -> Tensor:
-        """Add these jobs to the deck as its last rows; returns the logits of their last token, (B, 1, V)."""
+        """Add these jobs to the decoding batch as its last rows; returns the logits of their last token, (B, 1, V)."""
         paths = [self.slots.match_prefix(job.ids[: job.most]) for job in chunk]
         for job, (kept, _) in zip(chunk, paths, strict=True):
             job.kept = kept
         fed = max(job.n_missing for job in chunk)
-        first, lengths = len(self.deck.lengths), [len(job.ids) for job in chunk]
-        self.deck.make_room(first + len(chunk), max(lengths) + 1, 1)
-        self.deck.lengths += lengths
+        first, lengths = len(self.batch.lengths), [len(job.ids) for job in chunk]
+        self.batch.make_room(first + len(chunk), max(lengths) + 1, 1)
+        self.batch.lengths += lengths
         for row, (job, (_, path)) in enumerate(zip(chunk, paths, strict=True), first):
-            self.deck.load_row(row, path, len(job.ids), fed)
+            self.batch.load_row(row, path, len(job.ids), fed)
         missing = sum(job.n_missing for job in chunk)
         self.stats.prefilled += missing
         self.stats.padding += fed * len(chunk) - missing
@@ -380,9 +380,9 @@ class Engine:
         return self._forward_rows(tokens, first)
 
     def _forward_rows(self, tokens: Sequence[Sequence[int]], first: int) -> Tensor:
-        """Feed `tokens` to the deck's rows from `first` on; returns the logits of the last column, (B, 1, V)."""
+        """Feed `tokens` to the decoding rows from `first` on; returns the logits of the last column, (B, 1, V)."""
         fed, device = len(tokens[0]), self.model.device
-        lengths = self.deck.lengths[first : first + len(tokens)]
+        lengths = self.batch.lengths[first : first + len(tokens)]
         lengths_B1, width = to_device(lengths, device, torch.int64)[:, None], max(fed, *lengths)
         if fed == 1:
             width += (
@@ -396,7 +396,7 @@ class Engine:
             input_ids=to_device(tokens, device, torch.int64),
             attention_mask=mask,
             position_ids=(torch.arange(-fed, 0, device=device) + lengths_B1).clamp_(min=0),
-            past_key_values=self.deck.open_window(first, first + len(tokens), width, fed),
+            past_key_values=self.batch.open_window(first, first + len(tokens), width, fed),
             use_cache=True,
             logits_to_keep=1,
         )

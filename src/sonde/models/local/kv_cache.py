@@ -44,11 +44,11 @@ from ..chat.chat import common_prefix_length
 from .attention import attention_windows
 
 KV = list[Tensor | None]
-"""Keys and values of a run of tokens: its part of every stack of a deck, (planes, heads, tokens, head size); None for a
-stack that the model never wrote."""
+"""Keys and values of a run of tokens: its part of every stack of a decoding batch, (planes, heads, tokens, head size);
+None for a stack that the model never wrote."""
 
 ROOM = 256
-"""Extra columns on either side when a deck is enlarged, because moving it copies all rows."""
+"""Extra columns on either side when a decoding batch is enlarged, because moving it copies all rows."""
 
 
 ABSENCES = 256
@@ -168,7 +168,7 @@ class PrefixCache:
             leaf = parent
 
     def _evict_old(self, wanted: int) -> None:
-        """Evict what no running conversation waits for, until so many bytes are free."""
+        """Evict what no running conversation waits for, until this many bytes are free."""
         old = self._clock - self._longest_wait()
         while self.nbytes + wanted > self.budget:
             leaves = (node for node in self._iterate_nodes() if not node.children and node.used < old)
@@ -325,18 +325,18 @@ def _concatenate_stacks(stacks: Sequence[Tensor | None]) -> Tensor | None:
 
 
 class _LayerView(CacheLayerMixin):
-    """A layer of a deck with transformers' cache interface: views of the open window, whose last columns are
+    """A layer of a decoding batch with transformers' cache interface: views of the open window, whose last columns are
     written."""
 
     is_sliding = False  # all columns are kept; a sliding layer's mask still hides what is out of its window
 
-    def __init__(self, deck: DecodingBatch, layer: int) -> None:
+    def __init__(self, batch: DecodingBatch, layer: int) -> None:
         super().__init__()
-        self.deck, self.layer = deck, layer
+        self.batch, self.layer = batch, layer
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Nothing to do: the deck creates its tensors at the first write."""
+        """Nothing to do: the batch creates its tensors at the first write."""
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         device = key_states.device.type
@@ -344,8 +344,8 @@ class _LayerView(CacheLayerMixin):
             dtype = torch.get_autocast_dtype(device)
             key_states, value_states = key_states.to(dtype), value_states.to(dtype)
         if self.keys is None:  # first write
-            self.keys = self.deck.plane_view(2 * self.layer, key_states)
-            self.values = self.deck.plane_view(2 * self.layer + 1, value_states)
+            self.keys = self.batch.plane_view(2 * self.layer, key_states)
+            self.values = self.batch.plane_view(2 * self.layer + 1, value_states)
         assert self.keys is not None and self.values is not None
         fed = key_states.shape[-2]
         self.keys[:, :, -fed:] = key_states
@@ -353,10 +353,10 @@ class _LayerView(CacheLayerMixin):
         return self.keys, self.values
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.deck.past + query_length, 0
+        return self.batch.past + query_length, 0
 
     def get_seq_length(self) -> int:
-        return self.deck.past
+        return self.batch.past
 
     def get_max_length(self) -> int:
         return -1

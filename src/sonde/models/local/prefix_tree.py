@@ -54,7 +54,7 @@ class PrefixTree:
         self.ends = [ends[r] for r in range(len(rows))]
 
     def _extend_path(self, path: list[TokenRun], ids: array[int], shared: int) -> None:
-        """Turn `path`, the runs of a sequence that shares so many tokens with `ids`, into the runs of `ids`."""
+        """Turn `path`, the runs of a sequence that shares `shared` tokens with `ids`, into the runs of `ids`."""
         while path and path[-1].start >= shared:
             path.pop()
         if path and path[-1].end > shared:
@@ -104,8 +104,8 @@ class Block:
 
 
 def cut_blocks(tree: PrefixTree, *, tokens: int, wanted: int, alone: bool = False) -> list[Block]:
-    """Cut the tree into blocks of at most so many tokens and wanted predictions, as far as single runs allow; returns
-    the blocks that begin at the start. With `alone` every run is a block.
+    """Cut the tree into blocks with at most `tokens` tokens and `wanted` predictions, as far as single runs allow;
+    returns the blocks that begin at the start. With `alone` every run is a block.
 
     From the leaves up, every run keeps the lightest of its children that fit into its block, which gives the fewest
     blocks if cut children were blocks of their own. Cut children of one run are then combined as far as they fit.

@@ -245,7 +245,7 @@ class TokenEndpoint(WeightsEndpoint):
 
 
 def check_sampled(reply: SampledTokens) -> SampledTokens:
-    """The same, provided that it has at least one id and a finite log-probability for every id."""
+    """The reply, provided that it has at least one id and a finite log-probability for every id."""
     if not reply.ids:
         raise ValueError("no tokens")
     if len(reply.logprobs) != len(reply.ids) or not all(map(math.isfinite, reply.logprobs)):
@@ -257,7 +257,7 @@ def read_ids(value: object, what: str) -> array[int]:
     """A list of token ids."""
     rows = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(x, int) and 0 <= x < 1 << 31 for x in rows):
-        raise ValueError(f"{what} are no token ids")
+        raise ValueError(f"{what} are not token ids")
     return array("i", cast("list[int]", rows))
 
 

@@ -1,15 +1,15 @@
-"""What a run leaves on disk: a folder with its configuration, its trajectories and what was computed of them later.
+"""A run on disk: a folder with its configuration, its trajectories and the results computed from them later.
 
     with RunWriter.open(folder, config) as run:        # or continue where it stopped
-        if (task.id, seed, sample) not in run.finished:
-            run.append(trajectory)
+        if (task.id, seed, sample) not in run.finished_keys:
+            run.append_trajectory(trajectory)
 
-    run = Run.load(folder)                             # run.config, len(run), run[7], for t in run, run.canonical()
-    run.trajectories.where("kind = 'win' AND turns > ?", 5, order="score DESC")
+    run = Run.load(folder)                             # run.config, len(run), run[7], for t in run
+    run.trajectories.select_where("kind = 'win' AND turns > ?", 5, order="score DESC")
 
-Own design; the format is specified in `docs/store.md`. The logs are all there is: trajectories are never rewritten,
-later numbers about them go to annotations, failed episodes are superseded by a later record of the same key, and a kill
-at any moment costs at most what had not been flushed. What finds them again is one index, made of the logs.
+Own design; `docs/store.md` specifies the format. The logs are the only source: trajectories are never rewritten,
+numbers computed later are annotations, a failed episode is superseded by a later record with the same key, and a kill
+at any moment loses at most what had not been flushed. One index, derived from the logs, finds the records.
 """
 
 from .annotations import Annotation, Annotator, annotation_names, read_annotations, remove_annotations

@@ -1,7 +1,7 @@
 """Annotations: results computed about trajectories later, such as elicited log-probabilities, gains, judge scores and
 shaped rewards.
 
-A sidecar file per name, in the format of the logs. Trajectories are never rewritten.
+One sidecar file per name, in the format of the logs. Trajectories are never rewritten.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREFIX, _SUFFIX = "annotations-", ".jsonl.zst"
 
 
 class Annotation(NamedTuple):
-    """A number or other JSON value about a trajectory, or about one of its turns, and what computed it."""
+    """A JSON value about a trajectory, or about one of its turns, and what computed it."""
 
     value: Any
     producer: str

@@ -1,9 +1,9 @@
 """JSON lines: exact conversion of records to bytes and back.
 
-orjson writes and reads all but a few values: it turns NaN and infinities into null and refuses lone surrogates (a model
-may say them) and integers beyond 64 bits. A line with one of those is written by the standard library instead and
-starts with a space, which JSON ignores and the reader goes by. Log-probabilities are float32 and are written with as
-many digits as float32 needs.
+orjson reads and writes all values but a few: it turns NaN and infinities into null and refuses lone surrogates (which a
+model may produce) and integers beyond 64 bits. The standard library writes lines with such values, starting with a
+space; JSON ignores the space, and it tells the reader which library to use. Log-probabilities are float32 and are
+written with the digits that float32 needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS | orjso
 
 
 def dump_json(value: Any, *, sort: bool = False) -> bytes:
-    """One line of JSON, without its line break. Raises `StoreError` for what is not JSON."""
+    """One line of JSON, without its line break. Raises `StoreError` if the value is not JSON."""
     try:
         if _is_finite(value):
             return orjson.dumps(value, default=_to_plain, option=_OPTIONS | (orjson.OPT_SORT_KEYS if sort else 0))
@@ -59,7 +59,7 @@ def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether the value contains no NaN or infinity. Most values are leaves, which cost no call."""
+    """Whether the value contains no NaN or infinity. Leaves, the most common values, are tested without a call."""
     if isinstance(value, dict | list | tuple):
         inner = value.values() if isinstance(value, dict) else value
         return all(type(v) in _LEAVES or _is_finite(v) for v in inner)

@@ -25,8 +25,8 @@ BY_KEY = "task, seed, sample"
 class TrajectoryDataset(Sequence[Trajectory]):
     """The trajectories of a run in storage order, read from disk on access.
 
-    One per key (task id, seed, sample): the last without an error, else the last. It shows the run as it was when
-    opened; pickling (for worker processes) opens it anew.
+    One per key (task id, seed, sample): the last without an error, else the last. The dataset is a snapshot of the run
+    when it was opened; unpickling (in worker processes) opens it anew.
     """
 
     @check_call
@@ -35,7 +35,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         read_config(self.folder)
         self._index = Index(self.folder)
         warn_damage(self._index.damage_reports)
-        # Per-instance cache: methods cannot carry one without keeping every instance alive.
+        # Per-instance cache: a cache on the method would keep every instance alive.
         self._lines: Callable[[int, int, int], Sequence[bytes]] = lru_cache(8)(self._read_frame)
         self._query: tuple[str, tuple[Any, ...], str] = ("1", (), PLACE)
         self._found: array[int] | None = None
@@ -43,7 +43,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def select_where(self, condition: str = "1", *values: Any, order: str = PLACE) -> TrajectoryDataset:
         """The trajectories for which an SQL condition on the columns of `Entry` holds, sorted by such columns:
 
-        `run.trajectories.where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
+        `run.trajectories.select_where("kind = ? AND turns > ?", "win", 5, order="score DESC, task, seed, sample")`
         """
         found, (before, known, _) = object.__new__(type(self)), self._query
         vars(found).update(vars(self), _query=(f"({before}) AND ({condition})", (*known, *values), order), _found=None)
@@ -65,10 +65,10 @@ class TrajectoryDataset(Sequence[Trajectory]):
         return len(self._record_places) // 4
 
     def refresh(self) -> None:
-        """Read what was appended to the logs since; a selection made earlier by `select_where` sees it after its own
+        """Read what has been appended to the logs since. Selections made by `select_where` see it only after their own
         refresh.
 
-        What is damaged is told once, when a run is opened.
+        Damage is reported once, when a run is opened.
         """
         self._index.refresh()
         self._found = None
@@ -91,11 +91,11 @@ class TrajectoryDataset(Sequence[Trajectory]):
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
         if not isinstance(i, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise invalid("run: index", i, "a number or a slice; `where` finds episodes by what they are")
+            raise invalid("run: index", i, "a number or a slice; `select_where` finds episodes by their columns")
         return Trajectory.from_json(load_json(self.record_line(i)))
 
     def record_line(self, i: int) -> bytes:
-        """The raw log line of a trajectory: a fast way to search many of them for a text."""
+        """The raw log line of a trajectory, for fast text search over many of them."""
         at = 4 * range(len(self))[i]
         log, start, length, line = self._record_places[at : at + 4]
         return self._lines(log, start, length)[line]
@@ -135,7 +135,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
         try:
             return read_lines(log_path(self.folder, log), start, start + length)
         except StoreError:
-            delete_index(self.folder)  # the next opening reads all of the logs, and so does the next writer
+            delete_index(self.folder)  # the next reader or writer rebuilds it from the logs
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,9 +1,9 @@
 """Export a run as Parquet tables: one row per episode, and one per act.
 
-    export("runs/a", "tables")     # tables/trajectories.parquet and tables/acts.parquet; columns in docs/store.md
+    export_parquet("runs/a", "tables")     # tables/trajectories.parquet, tables/acts.parquet; columns in docs/store.md
 
-The schema is our own. The tables are a copy for other programs; sonde itself reads the run. Row group g of both files
-holds the same episodes. Both files are read back, with the checksum of every page, before they get their names.
+Own schema. The tables are a copy for other programs; sonde itself reads the run. Row group g of both files holds the
+same episodes. Both files are read back with page checksums before they get their final names.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def export_parquet(folder: Path | str, to: Path | str) -> Path:
     if not len(run):
         raise UserError(f"export: {folder} holds no trajectories yet; allowed: a run with episodes")
     if target.exists():
-        raise UserError(f"export: {target} is there already; allowed: a new folder")
+        raise UserError(f"export: {target} already exists; allowed: a new folder")
     import_pyarrow()
     temporary = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -116,10 +116,10 @@ def export_parquet(folder: Path | str, to: Path | str) -> Path:
 
 
 def _write_tables(run: Run, folder: Path) -> dict[str, int]:
-    """Write both tables; the number of rows of each."""
+    """Write both tables and return the number of rows of each."""
     counts = dict.fromkeys(TABLES, 0)
     schemas = {table: _arrow_schema(columns) for table, columns in TABLES.items()}
-    # Lists of token ids and log-probabilities hardly repeat; dictionary encoding pays for the texts only.
+    # Token ids and log-probabilities rarely repeat, so only texts use dictionary encoding.
     texts = {table: [c for c, kind in TABLES[table].items() if kind in ("text", "json")] for table in TABLES}
     with ExitStack() as opened:
         files = {

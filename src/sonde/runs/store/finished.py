@@ -1,4 +1,4 @@
-"""The keys of a run's finished episodes, looked up in its index, so that a million keys need no set in memory."""
+"""The keys of a run's finished episodes, looked up in its index so that a million keys need no set in memory."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The run folder: its configuration, which no later writer may change, its locks and its file names.
+"""The run folder: its configuration, which later writers cannot change, its locks and its file names.
 
-config.json                       format, versions, fingerprint and the resolved configuration; how models are reached
-                                  (`core.config.HOW`) as it was last
+config.json                       format, versions, fingerprint and the resolved configuration; how models are accessed
+                                  (`core.config.HOW`) as last used
 trajectories-00000.jsonl.zst ...  the logs of writer 0, in order; trajectories-3-00000.jsonl.zst ... those of writer 3
 index.sqlite                      derived from the logs (`index.py`)
-annotations-NAME.jsonl.zst        what was computed later
-endpoints-0.json ...              what the endpoints did not take that writer 0 asked (`models.adapting`)
-.lock                             held while a writer comes, or the run is removed
-.lock-0, .lock-3 ...              held by writer 0, 3 ... as long as it writes
+annotations-NAME.jsonl.zst        results computed later
+endpoints-0.json ...              what the endpoints of writer 0 did not accept (`models.remote.adapting`)
+.lock                             held while a writer starts, or the run is removed
+.lock-0, .lock-3 ...              held by writer 0, 3 ... while it writes
 .lock-scoring                     held while the run is evaluated
 """
 
@@ -41,7 +41,7 @@ DEEP = 5
 PATIENCE = 10.0
 """Seconds that a writer waits for another one that is starting."""
 _OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
-_REMEDIES = "allowed: the same one, another folder, or to begin anew (--fresh, `sonde.runs.store.discard_run`)"
+_REMEDIES = "allowed: the same one, another folder, or starting over (--fresh, `sonde.runs.store.discard_run`)"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
@@ -62,8 +62,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def describe_tampering(saved: Mapping[str, Any]) -> str | None:
-    """Describe how a configuration differs from the one its fingerprint was made of; None if it does not, or if that
-    cannot be decided because another version wrote it or it names code that is not imported here."""
+    """Describe how a configuration differs from the one its fingerprint was made of. None if it does not differ, or if
+    that cannot be decided because another version wrote it or it names code that is not imported here."""
     config = saved["config"]
     if saved["sonde"] != version(DISTRIBUTION) or any(describe_reach(name) for name in configured_names(config)):
         return None
@@ -79,7 +79,7 @@ def claim_writer(folder: Path, config: Mapping[str, Any], writer: int) -> FileLo
     """
     wanted = describe_run(config)
     if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
-        raise UserError(f"run: {folder} has files in it but is not a run folder")
+        raise UserError(f"run: {folder} is not empty and not a run folder")
     folder.mkdir(parents=True, exist_ok=True)
     coming = hold_lock(folder / ".lock", wait=PATIENCE)
     try:
@@ -100,9 +100,9 @@ def claim_writer(folder: Path, config: Mapping[str, Any], writer: int) -> FileLo
 
 
 def discard_run(folder: Path | str, *, also: Collection[str] = ()) -> None:
-    """Delete a run so that another one may begin in its place; a missing or empty folder stays as it is.
+    """Delete a run so that another one can start in its place; a missing or empty folder is left alone.
 
-    Raises `UserError` where the folder is no run, or holds anything else than a run and files called as `also` says;
+    Raises `UserError` if the folder is not a run, or holds anything besides a run and files whose names match `also`;
     `StoreError` while another process writes to it.
     """
     folder = Path(folder).resolve()
@@ -111,42 +111,42 @@ def discard_run(folder: Path | str, *, also: Collection[str] = ()) -> None:
     read_config(folder)
     foreign = sorted(p.name for p in folder.iterdir() if not _OURS.fullmatch(p.name) and p.name not in also)
     if foreign:
-        raise UserError(f"run: {folder} holds {foreign[0]}, which is no part of a run; move it away first")
+        raise UserError(f"run: {folder} holds {foreign[0]}, which does not belong to a run; move it away first")
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
     with ExitStack() as held:
         for lock in (folder / ".lock", *folder.glob(".lock-*")):
             held.callback(hold_lock(lock).release)
-        if os.name == "nt":  # which renames no folder while a file in it is open; what a writer opens now keeps it
+        if os.name == "nt":  # Windows cannot rename a folder with open files, so a new writer keeps its files
             held.close()
         try:
-            folder.rename(aside)  # at once: a run of which half is gone would be continued
+            folder.rename(aside)  # in one step: a half-deleted run could be resumed
             shutil.rmtree(aside)
         except OSError as e:
             raise UserError(f"run: {folder} cannot be removed: {e}") from e
 
 
 def discard_unplayed(folder: Path) -> None:
-    """Delete a run in which nothing was recorded; one with content, or with another active writer, stays."""
+    """Delete a run in which nothing was recorded; a run with content or another active writer is kept."""
     if not any(log.stat().st_size for log in folder.glob("*.jsonl.zst")):
         with suppress(UserError, StoreError):
             discard_run(folder)
 
 
 def hold_lock(lock: Path, *, wait: float = 0.0) -> FileLock:
-    """Hold a lock file for this process until it releases it or ends, however it ends."""
+    """Hold a lock file for this process until it releases it or ends in any way."""
     held = FileLock(lock, timeout=wait, thread_local=False)
     try:
         held.acquire()
     except Timeout:
         raise StoreError(f"{lock.parent}: another writer is open on this run (it holds {lock.name})") from None
     except OSError as e:
-        raise StoreError(f"{lock.parent}: cannot be written to ({lock.name}: {e.strerror})") from e
+        raise StoreError(f"{lock.parent}: not writable ({lock.name}: {e.strerror})") from e
     return held
 
 
 @contextmanager
 def lock_scoring(folder: Path) -> Iterator[None]:
-    """Held while this process evaluates a run; waits for another process that does so."""
+    """A lock held while this process evaluates a run; waits for another process that does so."""
     read_config(folder)
     held = hold_lock(folder / ".lock-scoring", wait=-1.0)
     try:
@@ -178,11 +178,11 @@ def _check_description(saved: Mapping[str, Any], wanted: Mapping[str, Any], fold
     field = field or first_difference(saved["sonde"], wanted["sonde"], "version of sonde")
     if field:
         trained = "; the model was trained or replaced since" if ".weights:" in field else ""
-        raise UserError(f"run: {folder} was begun with another configuration: {field}{trained}; {_REMEDIES}")
+        raise UserError(f"run: {folder} was started with another configuration: {field}{trained}; {_REMEDIES}")
 
 
 def _git_commit() -> str | None:
-    """The commit of this library's own checkout, `-dirty` if its code is changed; None if it is installed as a
+    """The commit of this library's own checkout, with `-dirty` if its code has changed; None if it is installed as a
     package."""
     here = Path(__file__)
 

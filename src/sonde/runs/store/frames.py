@@ -1,13 +1,13 @@
 """Append-only files of checksummed zstd frames that survive a killed writer.
 
-One flush appends one *frame*: a header and a zstd frame holding JSON lines. The header is a skippable frame of the
-zstd format (RFC 8878, section 3.1.2), so `zstd -dc FILE` prints the plain JSON lines, while this reader learns from it
-where the next frame begins and how many lines a damaged one held.
+One flush appends one *frame*: a header and a zstd frame holding JSON lines. The header is a skippable frame of the zstd
+format (RFC 8878, section 3.1.2), so `zstd -dc FILE` prints the plain JSON lines, while this reader learns from it where
+the next frame begins and how many lines a damaged frame held.
 
     header = magic, 12, size of the zstd frame, number of lines, crc32(the 16 bytes before)   5 x uint32, little-endian
 
-A file that ends inside a frame is *torn*: everything before it is whole, and the writer cuts it off. Anything else that
-does not read is damage: readers say file, offset and what it cost, and go on behind it.
+A file that ends inside a frame is *torn*: everything before that frame is intact, and the writer cuts it off. Anything
+else that cannot be read is damage: readers report the file, the offset and what was lost, and continue behind it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _MAGIC = 0x184D2A5D
 _HEADER = struct.Struct("<5I")
 _LEVEL = 3
 LARGEST = 64 * 1024 * 1024
-"""Maximum size in bytes of a frame's lines. A flush holds little more than one record; a larger declared size is a
-decompression bomb, a hundred kilobytes of which could fill the memory."""
+"""Maximum size in bytes of a frame's lines. A flush holds little more than one record; a larger declared size would be
+a decompression bomb, where a hundred kilobytes can fill the memory."""
 
 
 class Frame(NamedTuple):
-    """A frame's position, header included, and its lines; a damaged frame has no lines, but a description of the
-    loss."""
+    """A frame's position, header included, and its lines; a damaged frame has a description of the loss instead of
+    lines."""
 
     start: int
     end: int
@@ -93,7 +93,7 @@ def _header_sizes(data: bytes | memoryview) -> tuple[int, int] | None:
 
 def _frame_lines(body: bytes | memoryview, count: int) -> list[bytes]:
     """The lines of a zstd frame, with its checksum verified. Raises `ValueError` with the reason. The declared size is
-    checked before anything is unpacked; a frame without one is not ours."""
+    checked before unpacking; a frame that declares none was not written by sonde."""
     try:
         declared = zstandard.get_frame_parameters(body).content_size
         if declared > LARGEST:
@@ -108,16 +108,16 @@ def _frame_lines(body: bytes | memoryview, count: int) -> list[bytes]:
 
 
 def _first_frame(rest: memoryview, last: bool) -> tuple[int, Sequence[bytes], str] | None:
-    """The length of the frame at the start of these bytes, its lines, and any error; None at an incomplete flush, which
-    only the `last` file may have."""
+    """The length of the frame at the start of these bytes, its lines, and any error; None for an incomplete flush,
+    which only the `last` file may have."""
     head = _header_sizes(rest)
     end = _HEADER.size + head[0] if head else 0
     if head and end <= len(rest):
         try:
             return end, _frame_lines(rest[_HEADER.size : end], head[1]), ""
-        except ValueError as e:  # of the last flush perhaps not all reached the medium
+        except ValueError as e:  # the last flush may have reached the disk only in part
             return None if last and _is_zero(rest[end:]) else (end, [], f"({e}); {describe_loss(head[1])}")
-    # A lost power supply leaves zeros where a write was announced but never arrived.
+    # A power loss leaves zeros where a write was allocated but never arrived.
     torn = bool(head) or len(rest) < _HEADER.size or _is_zero(rest)
     if torn and last:
         return None

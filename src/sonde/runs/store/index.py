@@ -1,16 +1,16 @@
 """The index of a run: every episode's outcome and position, in one SQLite file beside the logs.
 
-`index.sqlite` is derived from the logs and never the only place of anything. SQLite does not work on the file, since
-its locks cannot be relied on where folders are shared over a network: whoever opens a run takes a copy of its own,
-brings that up to date with what the logs have gained, and may write it back, whole, under another name that is then
-renamed. So there is no lock to wait for, no journal, and no page half written; any number of processes may do this at
-once, and each leaves a true state of some moment. The copy is a temporary database of SQLite's: up to `CACHE_KB` of it
-are in memory, what is more lies in the system's folder for temporary files, under no name, and is gone when the process
-is, however it ends. The header carries a checksum of the file (`PRAGMA
-user_version`), salted with the schema. An index that fails it, or whose logs are not those that it was made of, is
-built anew, which takes reading them all.
+`index.sqlite` is derived from the logs and never the only copy of anything. SQLite does not work on the file directly,
+because its locks are unreliable on network file systems. Instead, every reader takes its own copy, updates it with what
+the logs have gained, and may save it under a temporary name that is then renamed. So there is no lock to wait for, no
+journal and no half-written page; any number of processes may do this at once, and each saves a correct state of some
+moment. The copy is a temporary SQLite database: up to `CACHE_KB` of it is in memory, the rest in an unnamed file in the
+system's temporary folder, which disappears with the process. The header carries a checksum of the file (`PRAGMA
+user_version`), salted with the schema. If the checksum fails, or the logs are not those it was made from, the index is
+rebuilt by reading all logs.
 
-A writer writes it when it closes and whenever enough was added since; so a kill leaves little to be read again.
+A writer saves the index when it closes and whenever the logs have grown enough, so a kill leaves little to be read
+again.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from .frames import Frame, read_frames, read_lines
 
 NAME = "index.sqlite"
 SAVE_BYTES = 1024 * 1024
-"""The index is saved when the logs have grown by this much since, or by a sixteenth of their size if that is more."""
+"""The index is saved when the logs have grown by this much since the last save, or by a sixteenth of their size if that
+is more."""
 
 CACHE_KB = 64 * 1024
-"""Memory for the index: all of it, up to some 250,000 episodes."""
+"""Memory for the index; enough for about 250,000 episodes without a file."""
 
 WRITERS = 1000
 """Maximum number of writers of a run."""
@@ -62,8 +63,8 @@ class Key(NamedTuple):
 class Entry(NamedTuple):
     """What the index stores about a trajectory, and its position: line `line` of the frame of `length` bytes at byte
     `at` of that log. `kind`, `success`, `score` and `truncated` are None without an outcome; `error` is the failure of
-    the outside world, otherwise empty; `tokens` covers all seats, prompt and completion; `tags` are JSON, the task's
-    and the episode's."""
+    the outside world, otherwise empty; `tokens` covers all seats, prompt and completion; `tags` are those of the task
+    and of the episode, as JSON."""
 
     task: str
     seed: int
@@ -97,7 +98,7 @@ class Entry(NamedTuple):
 
 class _State(NamedTuple):
     """A log when the index last read it: its size and modification time, the position read up to, its number of
-    records, and as JSON its unreadable parts."""
+    records, and its unreadable parts as JSON."""
 
     log: int
     size: int = 0
@@ -149,11 +150,11 @@ class Index:
         self._unsaved = 0
         self.refresh()
         if self._unsaved >= SAVE_BYTES:
-            with suppress(OSError, sqlite3.Error):  # where this process may not write, reading goes without
+            with suppress(OSError, sqlite3.Error):  # if this process may not write, reading works without a saved index
                 self.save_index()
 
     def refresh(self) -> None:
-        """Read what was appended to the logs; everything, if they are not the logs that the index knows."""
+        """Read what has been appended to the logs; read them all if they are not the logs that the index knows."""
         found = list_logs(self.folder)
         if not all(
             state.log in found and self._is_continuation(state, found[state.log])
@@ -238,9 +239,9 @@ class Index:
             return
         temporary = self.folder / f".{NAME}-{uuid4().hex}"
         try:
-            temporary.touch()  # what stands against it is said better by the system than by SQLite
+            temporary.touch()  # the system's error is clearer than SQLite's
             with closing(_open_database(temporary, "nolock=1")) as file:
-                # Not made durable: what a loss of power leaves of it fails the checksum.
+                # Not synced: after a power loss the checksum fails.
                 file.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
                 self._db.backup(file)
             found = _file_checksum(temporary)
@@ -271,7 +272,7 @@ def list_logs(folder: Path) -> dict[int, Path]:
 
 
 def delete_index(folder: Path) -> None:
-    """Delete an index that has proved wrong; the next opening rebuilds it."""
+    """Delete a faulty index; the next opening rebuilds it."""
     with suppress(OSError):
         (folder / NAME).unlink(missing_ok=True)
 
@@ -282,7 +283,7 @@ def _load(path: Path) -> sqlite3.Connection:
         found = _file_checksum(path)
         with closing(
             _open_database(path, "mode=ro&immutable=1")
-        ) as file:  # no locks; another writer's has another file
+        ) as file:  # no locks; another writer's copy is another file
             db = _connect_database()
             file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] == int.from_bytes(found, "big", signed=True):
@@ -310,7 +311,7 @@ def _open_database(path: Path, how: str) -> sqlite3.Connection:
 
 class _Database(sqlite3.Connection):
     def __del__(self) -> None:
-        self.close()  # or later versions of Python complain
+        self.close()  # later versions of Python complain otherwise
 
 
 def _connect_database() -> sqlite3.Connection:
@@ -329,7 +330,7 @@ def _temporary_space() -> Iterator[None]:
             raise
         folder = os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir()
         raise StoreError(
-            f"{folder}: no room for the temporary files of an index ({e}); make some there, or name a folder with more "
+            f"{folder}: no space for the temporary files of an index ({e}); free some, or name a folder with more "
             "in SQLITE_TMPDIR or TMPDIR"
         ) from e
 
@@ -357,8 +358,8 @@ def _frame_entries(frame: Frame, log: int) -> tuple[list[list[Any]], list[str]]:
 
 
 def _sql_value(value: Any) -> Any:
-    """A value that SQLite stores and sorts correctly: integers beyond 63 bits as text, `?` for what UTF-8 cannot
-    encode."""
+    """A value that SQLite stores and sorts correctly: integers beyond 63 bits as text, `?` for characters that UTF-8
+    cannot encode."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     return f"{value:020}" if isinstance(value, int) and value >= 2**63 else value

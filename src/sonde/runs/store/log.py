@@ -1,7 +1,7 @@
 """The append side of a file of frames: buffered, and consistent after any failure.
 
-What is added waits in memory until 64 KB are together, `flush` is called, or, inside a running event loop, the loop
-next gets its turn: a burst of records costs one write, and none waits while the program waits.
+Added lines wait in memory until they reach 64 KB, `flush` is called, or, inside a running event loop, the loop next
+gets its turn: a burst of records costs one write, and records never wait while the program is idle.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Closing(ABC):
 
 
 class Log:
-    """A file of frames, open for appending; the caller sees to it that nobody else appends.
+    """A file of frames, open for appending; the caller ensures that nobody else appends.
 
-    Opening cuts a torn end, with a warning; `end` is where the last whole frame ends, if that is known. `fsync` makes
-    every flush durable against a loss of power; without it flushes survive the end of the process, however it ends, and
-    `close` makes them durable.
+    Opening cuts off a torn end, with a warning; `end` is where the last whole frame ends, if known. With `fsync` every
+    flush survives a power loss; without it, flushes survive the end of the process, however it ends, and `close` makes
+    them durable.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False, end: int | None = None) -> None:
@@ -62,7 +62,7 @@ class Log:
             raise
         if torn:
             cut = f"{path}: cut {torn} bytes at byte {self.size}"
-            warnings.warn(f"{cut}; the last flush had not been finished, its records are lost", StoreWarning, 4)
+            warnings.warn(f"{cut}; the last flush was incomplete, and its records are lost", StoreWarning, 4)
 
     def add_line(self, line: bytes) -> None:
         """Buffer one line."""
@@ -92,8 +92,8 @@ class Log:
             self._failure = e
 
     def flush(self) -> None:
-        """Write the buffered lines as one frame. After an error (a full disk, an interrupt) they stay buffered; nothing
-        is half written."""
+        """Write the buffered lines as one frame. After an error (a full disk, an interrupt) they stay buffered, and
+        nothing is half written."""
         if not self._lines:
             return
         try:
@@ -105,8 +105,8 @@ class Log:
             if self._fsync:
                 os.fsync(self._file.fileno())
         except OSError as e:
-            raise OSError(e.errno, e.strerror, str(self.path)) from e  # which file, the system does not say
-        # One statement: an interrupt finds the records either waiting or written.
+            raise OSError(e.errno, e.strerror, str(self.path)) from e  # the system does not name the file
+        # A single statement, so an interrupt finds the records either waiting or written.
         self.size, self._lines, self._waiting, self._failure = size, [], 0, None
 
     def _trim_torn_end(self) -> int:

@@ -1,6 +1,7 @@
 """Parquet files with page checksums: writing and verified reading for all of sonde.
 
-Without them a flipped bit in a page reads back as another value. What does not read is a `StoreError` naming the file.
+Without checksums, a flipped bit in a page reads back as another value. An unreadable file is a `StoreError` naming the
+file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def import_pyarrow(module: str = "pyarrow") -> Any:
 
 @contextmanager
 def open_parquet_writer(path: Path, schema: Any, **options: Any) -> Iterator[Any]:
-    """A `ParquetWriter` for a file that appears whole or not at all. Operating-system errors name the file."""
+    """A `ParquetWriter` for a file that appears complete or not at all. Operating-system errors name the file."""
     parquet = import_pyarrow("pyarrow.parquet")
     part = path.with_name(f".{path.name}.tmp")
     file: Any = None
@@ -37,9 +38,9 @@ def open_parquet_writer(path: Path, schema: Any, **options: Any) -> Iterator[Any
         if file is not None:
             with suppress(Exception):
                 file.close()
-            file.is_open = False  # or it closes itself again, out of reach, once it is forgotten
+            file.is_open = False  # otherwise it closes itself again when it is garbage-collected
         part.unlink(missing_ok=True)
-        if isinstance(e, OSError) and e.errno is not None:  # whose words hold the system's own, in pyarrow's brackets
+        if isinstance(e, OSError) and e.errno is not None:  # pyarrow puts the system's message in brackets
             raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
         raise
 
@@ -53,7 +54,7 @@ def open_parquet_file(path: Path, source: Any = None) -> Any:
 
 @contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
-    """Turn any damage into an error that names the file; wraps every access to one."""
+    """Context manager for all access to a Parquet file: turns any damage into an error that names the file."""
     try:
         yield
     except (StoreError, FileNotFoundError):

@@ -49,7 +49,7 @@ class Run:
     def canonical_lines(self) -> Iterator[bytes]:
         """The lines of the canonical export, sorted by (task id, seed, sample), without timings and usage.
 
-        Equal runs give equal bytes, in whatever order and at whatever concurrency their episodes were played.
+        Equal runs give equal bytes, regardless of the order and concurrency in which their episodes were played.
         """
         ordered = self.trajectories.select_where(order=BY_KEY)
         return (encode_trajectory(t.without_timings(), sort=True) + b"\n" for t in ordered)

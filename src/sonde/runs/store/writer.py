@@ -1,7 +1,7 @@
 """Write a run: a process appends finished episodes, and a later one resumes where it stopped.
 
-Several may write to one run at once, on one machine or on several that share the folder. Each has a number and logs of
-its own, so they need nothing of each other; a second process of the same number is refused.
+Several processes may write to one run at once, on one machine or on several that share the folder. Each has its own
+number and logs, so they need no coordination; a second process with the same number is refused.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class RunWriter(Closing):
     def open(cls, folder: Path | str, config: Mapping[str, Any], *, writer: int = 0, fsync: bool = False) -> Self:
         """Start a run, or resume it if the folder holds one with this exact configuration.
 
-        `config` is the resolved configuration, JSON without secrets. With `fsync` every flush also survives a loss of
-        power. `writer` tells apart those that write at once. Raises `UserError` naming the first field that differs
-        from the folder's configuration, `StoreError` if another process is this writer or the folder cannot be written
-        to; warns if the end of the last flush was lost.
+        `config` is the resolved configuration, JSON without secrets. With `fsync` every flush also survives a power
+        loss. `writer` distinguishes concurrent writers. Raises `UserError` naming the first field that differs from the
+        folder's configuration, `StoreError` if another process is this writer or the folder is not writable; warns if
+        the last flush was incomplete.
         """
         if not 0 <= writer < WRITERS:
             raise invalid("writer", writer, f"0 to {WRITERS - 1}")
@@ -65,10 +65,10 @@ class RunWriter(Closing):
     def append_trajectory(self, trajectory: Trajectory) -> None:
         """Store a finished episode. It is on disk after the next flush; `sonde.runs.store.log` says when that happens.
 
-        One whose key is stored with an error is superseded; one whose key is finished is refused.
+        A record with the same key and an error is superseded; appending a finished key again is refused.
         """
         if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise invalid("append", trajectory, "a Trajectory, such as what Episode.trajectory() makes of an episode")
+            raise invalid("append", trajectory, "a Trajectory, such as the result of Episode.to_trajectory()")
         t, key = trajectory, Key(trajectory.task.id, trajectory.seed, trajectory.sample)
         if key in self._finished:
             raise UserError(f"append: the run already holds task {key.task}, seed {t.seed}, sample {t.sample}")

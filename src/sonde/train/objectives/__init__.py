@@ -1,8 +1,8 @@
 """Training objectives, one per file: the loss as pure functions with its formula, and a frozen dataclass of settings.
 
 The file name is the registry, as for environments: `sonde.names("objectives")` lists them without importing torch. The
-trainer takes the mean over tokens, samples or pairs: an objective returns sums, so that neither gradient accumulation
-nor more processes change what is optimised.
+trainer takes the mean over tokens, samples or pairs; an objective returns sums, so that neither gradient accumulation
+nor the number of processes changes what is optimised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..types import Learns, Objective
 
 
 def find_objective(name: str) -> type[Objective]:
-    """The class of the objective called `name`; `"their.module:Class"` finds one of your own."""
+    """The class of the objective called `name`; `"their.module:Class"` finds a custom one."""
     require_extra("an objective", "torch")
     cls = find(name if ":" in name else f"objectives:{name}")
     if not issubclass(cls, Objective):
@@ -30,5 +30,5 @@ def make_objective(name: str, **options: Any) -> Objective:
 
 
 def objectives_learning_from(*what: Learns) -> tuple[str, ...]:
-    """The names of the objectives that learn from one of these."""
+    """The names of the objectives that learn from one of these sources."""
     return tuple(name for name in names("objectives") if find_objective(name).learns in what)

@@ -18,7 +18,7 @@ from ..types import Batch, Need
 
 
 def required_tensor(batch: Batch, need: Need) -> Tensor:
-    """A batch field that an objective needs, zero off agent tokens; an error if it is missing."""
+    """A batch field that an objective needs, zero off agent tokens; raises an error if it is missing."""
     tensor: Tensor | None = getattr(batch, f"{need}_RT")
     if tensor is None:
         raise UserError(f"batch: {need}_RT is missing, and this objective needs it")
@@ -26,8 +26,7 @@ def required_tensor(batch: Batch, need: Need) -> Tensor:
 
 
 def check_finite(field: str, values: Tensor) -> Tensor:
-    """Return `values`, or raise where some are NaN or infinite: one such number would spoil every weight of the
-    model."""
+    """Return `values`, or raise if some are NaN or infinite: one such number would spoil every weight of the model."""
     bad = int((~torch.isfinite(values)).sum())
     if bad:
         raise UserError(f"batch: {field} holds {bad} values that are not finite")
@@ -70,7 +69,7 @@ def spread_over_tokens(values_S: Tensor, batch: Batch) -> Tensor:
 def split_pairs(values_S: Tensor) -> tuple[Tensor, Tensor]:
     """The values of the chosen and of the rejected samples, shape `(P,)` each."""
     if len(values_S) % 2:
-        raise UserError(f"batch: {len(values_S)} samples are no pairs; preference objectives need chosen and rejected")
+        raise UserError(f"batch: {len(values_S)} samples are not pairs; preference objectives need chosen and rejected")
     return values_S[0::2], values_S[1::2]
 
 
@@ -97,6 +96,6 @@ def check_not_negative(field: str, value: float) -> None:
 
 
 def check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise unless `value` is one of the names allowed."""
+    """Raise unless `value` is one of the allowed names."""
     if value not in allowed:
         raise invalid(field, value, " or ".join(repr(a) for a in allowed))

@@ -23,13 +23,13 @@ from ..types import Batch, Need, Objective, Unit
 from ._sums import check_not_negative
 
 Per = Literal["token", "turn"]
-"""Where the discount applies: between any two agent tokens, or between two of different turns."""
+"""The unit of the discount: any two agent tokens, or two tokens of different turns."""
 Limit = Literal["bootstrap", "end"]
-"""What follows where a limit on turns ended an episode: the value before its last turn, or nothing."""
+"""The value after an episode that a limit on turns ended: the value before its last turn, or nothing."""
 
 
 class AgentLines(NamedTuple):
-    """A batch with the agent's tokens of each sample end to end in one line, in order."""
+    """A batch with the agent's tokens of each sample concatenated, in order."""
 
     agent: Tensor
     reward: Tensor
@@ -39,10 +39,10 @@ class AgentLines(NamedTuple):
 
 
 def lay_out_samples(batch: Batch, *, discount: float, per: Per, limit: Limit, scale: float = 1.0) -> AgentLines:
-    """A batch's rewards, times `scale`, and the heads' values, by sample: (S, N). A sample's rows and what others said
-    in between leave no trace, so the next agent token is the adjacent one. The discount between two tokens is
-    `discount`, or 1 within a turn where it is per turn. `final` is the value after the last token: 0 where the episode
-    is over; where a limit ended it, on request, the value of the state in which its last turn began."""
+    """A batch's rewards, times `scale`, and the heads' values, by sample: (S, N). A sample's rows are concatenated and
+    the tokens of others removed, so the next agent token is the adjacent one. The discount between two tokens is
+    `discount`, or 1 within a turn if it is per turn. `final` is the value after the last token: 0 if the episode is
+    over; if a limit ended it, on request, the value of the state in which its last turn began."""
     place_RT, reward_RT = _required_field(batch, "nth_RT"), _required_field(batch, "reward_RT")
     said_RT = place_RT >= 0
     length = int(place_RT.max()) + 1
@@ -68,7 +68,7 @@ def lay_out_samples(batch: Batch, *, discount: float, per: Per, limit: Limit, sc
 
 
 def find_prediction(values: Mapping[str, Tensor], name: str) -> Tensor:
-    """The heads' output by this name; an error where there is no such head."""
+    """The heads' output of this name; raises an error if there is no such head."""
     if name not in values:
         raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
     return values[name]
@@ -96,20 +96,20 @@ def returns_to_go(line: AgentLines) -> Tensor:
 
 
 def agent_metrics(values: Mapping[str, Tensor], agent_RT: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-    """Each as a mean over agent tokens."""
+    """Each value as a metric: its mean over agent tokens."""
     return {name: (mask_tokens(x.detach(), agent_RT).sum(), agent_RT.sum()) for name, x in values.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueObjective(Objective):
-    """Shared by objectives that learn values of tokens from recorded episodes.
+    """Base class of objectives that learn values of tokens from recorded episodes.
 
     `discount` is `per` agent token, as published, or per turn (1 within a reply). `cql`: weight of the conservative
-    term. `bc`: weight of the negative log-likelihood of the agent's tokens, with which one model also stays the policy
-    whose logits the values are added to; as published there are two models, and it is 0. `scale`: factor of rewards
-    before they are learned (ours; published is 1): the larger values are, the longer an optimizer of a given rate takes
-    to reach them from 0, and the coarser its steps are beside the differences between actions. Divide it out of the
-    strength at decoding. `trunk`, `width`: see `models.heads`.
+    term. `bc`: weight of the negative log-likelihood of the agent's tokens; with it, one model is also the policy to
+    whose logits the values are added. As published there are two models, and it is 0. `scale`: factor of the rewards
+    before they are learned (ours; published is 1): the larger values are, the longer an optimizer with a given rate
+    takes to reach them from 0, and the coarser its steps are relative to the differences between actions. Divide the
+    strength at decoding by it. `trunk`, `width`: see `models.local.heads`.
     """
 
     learns = "values"
@@ -162,8 +162,8 @@ def mask_tokens(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
 
 
 def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
-    """Raise unless the mask is one and all have its rows and tokens: torch would broadcast a column over all of
-    them."""
+    """Raise unless the mask is boolean and all other tensors have its shape, because torch would broadcast a column
+    over all of them."""
     if agent_RT.dtype != torch.bool:
         raise invalid("agent_RT", agent_RT.dtype, torch.bool)
     for name, given in values.items():
@@ -174,7 +174,7 @@ def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:
 
 
 def next_values(value_RT: Tensor, final_R: Tensor, agent_RT: Tensor) -> Tensor:
-    """At each agent token the value at the next one of its row, and `final_R` at the last; no gradient."""
+    """At each agent token, the value at the next one of its row, and `final_R` at the last; no gradient."""
     length = agent_RT.shape[1]
     place_RT = torch.where(agent_RT, torch.arange(length, device=agent_RT.device), length)
     nearest_RT = place_RT.flip(1).cummin(1).values.flip(1)  # from t on

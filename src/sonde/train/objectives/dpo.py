@@ -15,9 +15,9 @@ both ratios by their own number of tokens, as PAPRIKA's code and Tulu 3 (beta = 
 2023.
 
 Departures: the environment's tokens do not enter the ratios (nor do they in PAPRIKA; TRL's DPO counts everything after
-the prompt). IPO is length-normalised, as its authors' experiments were and TRL's is; the paper's formula is
+the prompt). IPO is length-normalised, as in its authors' experiments and in TRL; the paper's formula is
 `normalise=False`. The likelihood term is a mean within each pair and then over pairs (equation 1); TRL's "sft" term is
-one mean over all chosen tokens of a micro-batch. Ratios are taken token by token, before summing, which keeps single
+one mean over all chosen tokens of a micro-batch. Ratios are computed token by token, before summing, which keeps single
 precision accurate in trajectories of thousands of tokens.
 """
 
@@ -70,7 +70,7 @@ def chosen_nll(logprob_RT: Tensor, batch: Batch) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class DPO(Objective):
-    """Multi-turn DPO. With `alpha` above 0 the chosen trajectory's likelihood is raised too (RPO).
+    """Multi-turn DPO. With `alpha` above 0 it also raises the likelihood of the chosen trajectory (RPO).
 
     `normalise` divides log ratios by numbers of tokens. `label_smoothing` is the probability that a pair is swapped,
     below .5; for the sigmoid only.
@@ -92,7 +92,7 @@ class DPO(Objective):
         if not 0 <= self.label_smoothing < 0.5:
             raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 or above, below 0.5")
         if self.label_smoothing and self.shape == "ipo":
-            raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 where shape is 'ipo'")
+            raise invalid(f"{self.name}: label_smoothing", self.label_smoothing, "0 if shape is 'ipo'")
 
     @property
     def unit(self) -> Unit:

@@ -170,7 +170,7 @@ class GRPO(Objective):
     def _token_metrics(
         self, said_RT: Tensor, ratio_RT: Tensor, advantage_RT: Tensor, batch: Batch
     ) -> dict[str, tuple[Tensor | float, Tensor | float]]:
-        """Over all agent tokens: mean ratio, shares held by a clip, divergence from the sampling policy, nll."""
+        """Over all agent tokens: mean ratio, clipped shares, divergence from the sampling policy, nll."""
         low_RT = (ratio_RT < 1 - self.clip_low) & (advantage_RT < 0)
         high_RT = (ratio_RT > 1 + self.clip_high) & (advantage_RT > 0)
         shares = {"ratio": ratio_RT, "clipped_low": low_RT, "clipped_high": high_RT}

@@ -46,8 +46,8 @@ from .mc import squared_error
 
 
 class ILQLTerms(NamedTuple):
-    """One number per agent token, zeros elsewhere. `cql1`, `cql2` are unweighted; `total` is the loss; `target` is
-    what both Q heads are to predict."""
+    """One number per agent token, zeros elsewhere. `cql1`, `cql2` are unweighted; `total` is the loss; `target` is the
+    target of both Q heads."""
 
     total: Tensor
     q1: Tensor
@@ -106,12 +106,12 @@ def ilql_loss(
 class ILQL(ValueObjective):
     """Implicit language Q-learning on recorded episodes.
 
-    `tau`: the expectile, .5 to below 1; higher ones consider only the best that the data shows. `limit`: what follows
-    where a limit on turns ended an episode; "bootstrap": the value of the state in which its last turn began (the
-    environment's reply is in no row, and nothing trains the value of a state in which nobody acts); "end": nothing,
-    where the limit is a rule of the game. With a high `tau`, use "end" only where a state shows how many turns are
-    left: otherwise states that met the limit look close to a good end. `polyak`, `every`: see `models.heads`. The rest:
-    see `ValueObjective`.
+    `tau`: the expectile, .5 to below 1; higher ones consider only the best that the data shows. `limit` is the value
+    after an episode that a limit on turns ended; "bootstrap": the value of the state in which its last turn began (the
+    environment's reply is in no row, and nothing trains the value of a state in which nobody acts); "end": nothing, if
+    the limit is a rule of the game. With a high `tau`, use "end" only if a state shows how many turns are left:
+    otherwise states that met the limit look close to a good end. `polyak`, `every`: see `models.local.heads`. For the
+    other settings see `ValueObjective`.
     """
 
     preset = "lmrl_dialogue_ilql"

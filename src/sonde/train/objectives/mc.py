@@ -1,4 +1,4 @@
-"""Monte-Carlo returns: a Q head that predicts the remaining return, for decoding with `models.heads`.
+"""Monte-Carlo returns: a Q head that predicts the remaining return, for decoding with `models.local.heads`.
 
 For each agent token a in state s, with the discounted return R from that token on,
 
@@ -7,12 +7,12 @@ For each agent token a in state s, with the discounted return R from that token 
 
     loss = mean over agent tokens of  q + weight * cql
 
-Source: LMRL-Gym (Abdulhai et al. 2023), section 5 and table 5: the Q function of the data's own policy by regression
-on the return. Its paper does not print the conservative term (CQL, Kumar et al. 2020); form and factor 1/2 are those of
+Source: LMRL-Gym (Abdulhai et al. 2023), section 5 and table 5: the Q function of the data's own policy by regression on
+the return. Its paper does not print the conservative term (CQL, Kumar et al. 2020); form and factor 1/2 are those of
 its code. The term keeps the values of other tokens below that of the recorded one.
 
 The return is discounted per agent token, across turns and rows, as published: a long reply discounts more than a short
-one. Per turn is an option. An episode that a limit cut short keeps its observed return: nothing is estimated.
+one. Per turn is an option. An episode that a limit cut short keeps its observed return; nothing is estimated.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def exponential_weights(score_S: Tensor, temperature: float, max_weight: float) 
 
 
 def centred_weights(score_S: Tensor, centre: float | None) -> Tensor:
-    """`score - centre` for each sample; the mean of the scores stands in for a centre that is None."""
+    """`score - centre` for each sample; if `centre` is None, the mean of the scores replaces it."""
     if centre is not None:
         return score_S - centre
     if len(score_S) < 2:

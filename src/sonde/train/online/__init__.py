@@ -1,1 +1,1 @@
-"""Learning while playing: roll out groups of episodes with the current weights, then train on them."""
+"""On-policy training: roll out groups of episodes with the current weights, then train on them."""

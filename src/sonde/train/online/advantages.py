@@ -1,13 +1,14 @@
 """Compute token values, advantages and returns for freshly sampled episodes, and weights for demonstrations.
 
 **Critic.** Values come from the value head under the weights that played, in evaluation mode, so that in the first
-update of a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `estimate_values`. Source: ours;
-formulas in `train.credit`.
+update of a rollout `value` equals `old_value`. Rows get `advantages`, `returns` and `values`. Source: ours; formulas in
+`train.credit`.
 
-**Demonstrations** are imitated beside on-policy learning. A step uses as many as it has episodes, drawn by seed and
+**Demonstrations** are imitated alongside on-policy learning. A step uses as many as it has episodes, drawn by seed and
 step alone. The trainer divides a loss by the units of the step, which are the tokens of its own play. To make imitation
-a mean over the demonstrations' tokens, each of these carries, as its advantage, the number of the former over that of
-the latter. Source: LMRL-Gym (Abdulhai et al. 2023), table 5, a cloning loss beside PPO in wordle; the drawing is ours.
+a mean over the demonstrations' tokens, each of these carries, as its advantage, the number of the played tokens divided
+by that of the demonstrations' tokens. Source: LMRL-Gym (Abdulhai et al. 2023), table 5, a cloning loss beside PPO in
+wordle; the drawing is ours.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Critic:
     tokens: int = PASS_TOKENS
 
     def estimate_values(self, samples: Sequence[Sample]) -> dict[str, Values]:
-        """By trajectory, the values of the states before its agent tokens, in order."""
+        """Maps trajectory ids to the values of the states before their agent tokens, in order."""
         return {name: values for part in self._split_passes(samples) for name, values in self._score_pass(part)}
 
     def _split_passes(self, samples: Sequence[Sample]) -> list[list[Sample]]:
@@ -71,7 +72,7 @@ def assign_critic_credit(
     rank: int = 0,
 ) -> list[Sample]:
     """The samples with advantages, returns and values on their rows. `kl` is the current weight of the penalty;
-    `everyone` gathers a list from every process, by process, as whitening covers everything played."""
+    `everyone` gathers a list from all processes, in order, because whitening covers everything played."""
     credits = [_credit_sample(sample, values[sample.trajectory], credit, kl) for sample in samples]
     advantages = [one.advantages for one in credits]
     if credit.whiten:
@@ -109,7 +110,7 @@ def _attach_columns(sample: Sample, advantages: Values, returns: Values, values:
 
 
 def _split_points(parts: Sequence[Values]) -> list[int]:
-    """Where all but the last part end, end to end."""
+    """The ends of all but the last part, in their concatenation."""
     return np.cumsum([len(part) for part in parts])[:-1].tolist()
 
 

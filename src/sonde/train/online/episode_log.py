@@ -1,9 +1,9 @@
-"""The episodes of online training on disk: one run folder per game, and credit assigned to them again later.
+"""The episodes of online training on disk: one run folder per game, and later reassignment of credit.
 
-    groups = recredited("runs/delta_belief/episodes/twenty_questions-delta_belief", settings)
+    groups = recredit_episodes("runs/delta_belief/episodes/twenty_questions-delta_belief", settings)
 
-Other reward weights, shapings or estimators can be tried on recorded episodes. Rewarders' measurements are read from
-beside the episodes, so nothing is played or asked again. Each process has folders of its own.
+This allows other reward weights, shapings or estimators on recorded episodes. Rewarders' measurements are read from the
+same folder, so nothing is played or asked again. Each process has its own folders.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EpisodeLog:
     _runs: dict[str, RunWriter] = field(default_factory=dict[str, RunWriter])
 
     def add_episodes(self, step: int, game: Game, episodes: Sequence[Trajectory]) -> None:
-        """Append episodes; those that a resumed training plays again are there already."""
+        """Append episodes, except those that a resumed training has already stored."""
         run = self._open_run(game)
         there = run.finished_keys
         for t in episodes:
@@ -65,7 +65,7 @@ class EpisodeLog:
         return self._runs[game.name]
 
 
-# --- crediting again -------------------------------------------------------------------------------------------------
+# --- reassignment of credit ------------------------------------------------------------------------------------------
 
 
 def recredit_episodes(folder: Path | str, settings: OnlineSettings) -> list[Group]:

@@ -1,8 +1,8 @@
 """Play groups of episodes, k samples of a task in one world, and turn them into samples with rewards and credit.
 
-No torch here: the model sits behind the agent's policy. Random draws depend only on the seed, the number of the rollout
+No torch here: the model is behind the agent's policy. Random draws depend only on the seed, the number of the rollout
 and the position in it, so a resumed run plays the same episodes. The world of the i-th task of rollout r is
-`derive(seed, "world", r, i)`, so a repeated task gets a new world wherever one is drawn; the k samples of a task share
+`derive(seed, "world", r, i)`, so a repeated task gets a new world if its world is drawn; the k samples of a task share
 it. Source: ours; the sampling settings are the papers' (see `OnlineSettings`).
 """
 
@@ -33,14 +33,14 @@ from .settings import OnlineSettings
 Taken = tuple[Game, Rewarder, Sequence[Trajectory], Measurements]
 """Episodes of a game, and a rewarder's measurements of them."""
 Sums = dict[str, tuple[float, float]]
-"""Sum and count per name, to be added up over processes and divided."""
+"""Sum and count per name, to be added over processes and divided."""
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
 
 
 class PlannedTask(NamedTuple):
-    """A task to play, its world, and the curriculum's group that it stands for."""
+    """A task to play, its world, and the curriculum's group that chose it."""
 
     game: Game
     task: Task
@@ -83,7 +83,7 @@ async def _play_group(one: PlannedTask, agent: AnyPolicy, others: Seats, k: int)
 
 class Group(NamedTuple):
     """The episodes of one task as samples with advantages, whether any advantage is not zero, the task's learning
-    potential (None where every episode failed for outside reasons), and numbers for the log."""
+    potential (None if every episode failed for outside reasons), and numbers for the log."""
 
     samples: list[Sample]
     signal: bool
@@ -97,7 +97,7 @@ Brought = Mapping[str, Mapping[str, Values]]
 
 def drop_failed(played: Sequence[Sequence[Trajectory]]) -> dict[str, list[Trajectory]]:
     """The episodes of every group, by its number, without those that failed for outside reasons. Episodes whose
-    conversation filled the context are kept: what they earned by then counts."""
+    conversation filled the context are kept, with the reward earned so far."""
     return {str(i): [t for t in group if has_ended(t) and not t.error] for i, group in enumerate(played)}
 
 
@@ -129,8 +129,8 @@ def assign_credit(
     settings: OnlineSettings,
     brought: Brought = EMPTY,
 ) -> list[Group]:
-    """Rewards, credit and rows of the groups just played. Episodes that failed for outside reasons take no part.
-    Samples have the mixed rewards; with a critic (`credit.GAE`) their advantages follow later."""
+    """Rewards, credit and rows of the groups just played. Episodes that failed for outside reasons are ignored. Samples
+    have the mixed rewards; with a critic (`credit.GAE`) their advantages follow later."""
     valid = drop_failed(played)
     named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
     rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
@@ -165,7 +165,7 @@ def keep_best(
     groups: Sequence[Group], keep: float, everyone: Callable[[list[Any]], list[list[Any]]], rank: int, world: int
 ) -> list[Group]:
     """The samples that are among the best of the rollout, over all processes (`everyone` gathers a list from each),
-    each as a group of its own, so that updates share them evenly; ties in return are spread over as many tasks as
+    each as its own group, so that updates share them evenly; ties in return are spread over as many tasks as
     possible."""
     mine = [(-sum(s.rewards), j, i * world + rank) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
     ranked = sorted(place for part in everyone(mine) for place in part)
@@ -180,8 +180,8 @@ def split_moving(
     """The samples that move the weights, and the units of the others over all processes; `over` gives sum and maximum
     over processes.
 
-    Where the objective allows it (`types.SkipsFlat`), a sample whose advantages are all zero is counted and not
-    computed. Any other objective gets all samples, and so does a step in which nothing moves.
+    If the objective allows it (`types.SkipsFlat`), a sample whose advantages are all zero is counted and not computed.
+    Any other objective gets all samples, and so does a step in which nothing moves.
     """
     if not (isinstance(objective, SkipsFlat) and objective.skips_flat):
         return step, 0
@@ -219,7 +219,8 @@ def _group_potential(
 
 def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
     """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
-    readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked so."""
+    readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked as
+    such."""
     n = float(len(valid))
 
     def mean_of(values: Iterable[float]) -> tuple[float, float]:

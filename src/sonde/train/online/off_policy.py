@@ -1,15 +1,15 @@
 """Off-policy diagnostics: numerical mismatch with the server, weight lag, and the probe of published weights.
 
 **Mismatch and lag.** The `ratio` of a token is pi_start / pi_sampled, where pi_start is the policy at the start of the
-steps on a rollout. A server that computes as this process does has ratio 1 and divergence 0 where nothing was played
-ahead.
+steps on a rollout. If a server computes exactly as this process does and nothing was played ahead, the ratio is 1 and
+the divergence 0.
 
 **Agreement.** A server may accept new weights and play with others: with tied embeddings it may keep the old output
-head (vLLM 0.32 on a CPU does), an adapter may lie on another base, a name may stand for another model. All of them
-answer a publish with "success". So both sides score the tokens of
-`sonde.models.remote.served_weights.make_weight_probe`, and their log-probabilities must agree as far as arithmetic
-lets them. The tolerance comes from the first publish of a training, when the server still has the initial weights or
-nearly so: engines in float32 are 1e-5 apart, in bfloat16 some .05, quantised ones more. Source: ours.
+head (vLLM 0.32 on a CPU does), an adapter may be applied to another base model, a name may refer to another model. All
+of these report success when weights are published. So both sides score the tokens of
+`sonde.models.remote.served_weights.make_weight_probe`, and their log-probabilities must agree up to rounding. The
+tolerance comes from the first publish of a training, when the server still has the initial weights or nearly so:
+engines in float32 are 1e-5 apart, in bfloat16 some .05, quantised ones more. Source: ours.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _log_ratios(row: Row) -> Iterator[float]:
 
 
 def measure_lag(samples: Sequence[Sample], step: int, most: int) -> Sums:
-    """The mean age, in optimizer steps, of the weights that sampled the agent tokens. Raises `UserError` where it is
-    more than `most`, or unknown."""
+    """The mean age, in optimizer steps, of the weights that sampled the agent tokens. Raises `UserError` if it is more
+    than `most`, or unknown."""
     total = n = 0
     for sample in samples:
         for row in sample.rows:
@@ -79,7 +79,7 @@ def _steps_since(version: str, step: int, most: int) -> int:
 
 
 FAR = 0.3
-"""Nats per token: no arithmetic that is fit for learning differs by more."""
+"""Nats per token; a larger difference makes learning impossible."""
 FLOOR = 1e-3
 """Nats per token that are always tolerated."""
 TIMES = 4.0
@@ -101,7 +101,7 @@ class Agreement:
     warned: bool = False
 
     def check_version(self, version: str, here: Sequence[float], there: Sequence[float]) -> None:
-        """Raise `UserError` where the server does not play with the weights of this version."""
+        """Raise `UserError` if the server does not play with the weights of this version."""
         apart = mean_distance(here, there)
         self.first = self._read_first() if self.first is None else self.first
         bound = FAR if self.first is None else min(FAR, max(FLOOR, TIMES * self.first))
@@ -117,7 +117,7 @@ class Agreement:
             write_atomically(self.folder / AGREEMENT, json.dumps({"first": apart}) + "\n")
 
     def explain_mismatch(self, noted: Mapping[str, tuple[float, float]]) -> str:
-        """A warning where a rollout's `engine_kl` is too large although no weights moved in between; empty if there is
+        """A warning if a rollout's `engine_kl` is too large although no weights moved in between; empty if there is
         nothing to report, or it was reported before."""
         kl, lag = (total / n if n else 0.0 for total, n in (noted["engine_kl"], noted["lag"]))
         bound = 4.0 * max(FLOOR, self.first or 0.0) ** 2

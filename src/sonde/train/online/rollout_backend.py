@@ -5,7 +5,7 @@
     player.confirm()                         # verify that these weights played
     player.release()                         # no play until the next publish: free memory for training
 
-A server loads the weights from a folder that it sees under the same path: an adapter where there is one, or all of
+A server loads the weights from a folder that it sees under the same path: an adapter if there is one, otherwise all of
 them. A probe verifies that it plays with them (`off_policy.Agreement`); after a rollout it is asked whether it still
 does. Every completion names the version that sampled it. `BackgroundPlay` plays in a thread while this process trains.
 """
@@ -51,11 +51,11 @@ class RolloutBackend(Protocol):
     def publish(self, version: str) -> None: ...
 
     def confirm(self) -> None:
-        """Raise `UserError` where weights other than the published ones may have played."""
+        """Raise `UserError` if weights other than the published ones may have played."""
         ...
 
     def check_drift(self, noted: Sums) -> None:
-        """Warn where the sampled log-probabilities of this step's weights disagree with those computed here."""
+        """Warn if the sampled log-probabilities of this step's weights disagree with those computed here."""
         ...
 
     def release(self) -> None: ...
@@ -120,7 +120,7 @@ class ServerBackend:
     def publish(self, version: str) -> None:
         """Save and load the weights, and remove the previous version's folder: the server may still read the newest."""
         folder, adapter = self.folder / SERVED / version, has_adapter(self.module)
-        if folder in self._before:  # it plays with them already: nothing was learned since
+        if folder in self._before:  # it already plays with them: nothing was learned since
             return
         tensors = full_weights(self.module) if is_sharded(self.module) else None
         if self.main:
@@ -137,7 +137,7 @@ class ServerBackend:
         self._before[:] = [folder]
 
     def _check_agreement(self, version: str) -> None:
-        """Raise `UserError` where the server plays with other weights than these."""
+        """Raise `UserError` if the server plays with other weights than these."""
         probe = make_weight_probe(self.tokenizer)
         self.hf.renew_weights(weights=version)
         with self.playing():
@@ -155,11 +155,11 @@ class ServerBackend:
             warnings.warn(said, EngineWarning, stacklevel=2)
 
     def release(self) -> None:
-        """Nothing to free: the server has memory of its own."""
+        """Nothing to free: the server has its own memory."""
 
 
 def wrap_model(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
-    """A backend that plays with this very model (`models.hf`)."""
+    """A backend that plays with the given model object (`models.hf`)."""
     name = str(getattr(model.config, "name_or_path", "") or "policy")
     options: dict[str, Any] = {"template": online.template, "max_batch": online.max_batch, "kv_bytes": online.kv_bytes}
     return HF.from_module(model, tokenizer, model=name, lock_step=online.lock_step, **options)
@@ -189,8 +189,8 @@ def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer
 
 
 def settings_for_server(online: OnlineSettings, server: TokenEndpoint | None) -> OnlineSettings:
-    """The settings with which this server can play: it forms its batches itself, so there is no lock step. Giving it up
-    causes a warning, since the settings of small models enable it."""
+    """The settings with which this server can play: it forms its batches itself, so lock step is impossible. Dropping
+    it causes a warning, because the settings of small models enable it."""
     if server is None or not online.lock_step:
         return online
     warnings.warn(
@@ -202,8 +202,8 @@ def settings_for_server(online: OnlineSettings, server: TokenEndpoint | None) ->
 
 
 class PlannedRollout(NamedTuple):
-    """The plan of a rollout: the curriculum's choices, its state then, the tasks of this process, and the running play,
-    if there is one."""
+    """The plan of a rollout: the curriculum's choices, its state at that time, the tasks of this process, and the
+    running play, if any."""
 
     choices: Sequence[Choice]
     waiting: CurriculumState
@@ -216,7 +216,7 @@ class PlannedRollout(NamedTuple):
 
 
 class BackgroundPlay(Generic[R]):
-    """A coroutine that runs in a thread of its own."""
+    """A coroutine that runs in a separate thread."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, R]) -> None:
         self._found: Future[R] = Future()

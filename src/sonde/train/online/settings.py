@@ -1,4 +1,4 @@
-"""Settings of online training, the checks that they fit together, and the progress that a checkpoint stores."""
+"""Settings of online training, checks that they are consistent, and the progress that a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from ..types import Headed, Objective
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings(Checked):
     """How to play and to assign credit. Sampling follows ΔBelief-RL (section 4.1): temperature 1. Top-p and min-p are
-    not offered: nothing can be learned about what they cut off, and the gradient turns away (`objectives/grpo.py`).
+    not offered: nothing can be learned about the tokens that they cut off, and the gradient is biased
+    (`objectives/grpo.py`).
 
-    `k`: samples per task; 1 suffices where credit does not compare them (`credit.GAE`, `keep`). `updates_per_rollout`:
-    optimizer steps, on a part of the groups each, before the next play. `rewards` and `credit`: see `train.rewards` and
+    `k`: samples per task; 1 suffices if credit does not compare them (`credit.GAE`, `keep`). `updates_per_rollout`:
+    optimizer steps, each on a part of the groups, before the next play. `rewards` and `credit`: see `train.rewards` and
     `train.credit`; `rewarders` add rewards that need a model or the environment's filter (`train.rewarders`).
     `drop_flat` excludes groups without signal, in which every advantage is zero, from the mean of the loss (unless all
     are); they are counted either way. `keep`: the share of a rollout's episodes, best returns first, that is learned
     from (LMRL-Gym's online filtered BC, with `sft`). `by`, `bandit`, `replacement`, `on`: the curriculum, see
     `train.curriculum`; its potential is computed from `turns` or from the mixed `reward`. `context` to `max_new_tokens`
-    are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`: with equal values, evaluation shows
-    the model what training showed it. `lock_step`: episodes wait for each other (`models.hf`), so that a run can be
-    reproduced, and resumed, number for number, at the price of batches that are not refilled. `overlap`: a server plays
-    the next rollout while this one is trained on, so its weights are `updates_per_rollout` steps old when it is learned
-    from. `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run folders,
-    `episodes/GAME` in the folder of the training.
+    are those of `agents:llm`; `template`, `max_batch`, `kv_bytes` of `models:hf`: with equal values, the model sees the
+    same in evaluation as in training. `lock_step`: episodes wait for each other (`models.hf`), so that a run can be
+    reproduced, and resumed, exactly, at the cost of batches that are not refilled. `overlap`: a server plays the next
+    rollout while this one is trained on, so its weights are `updates_per_rollout` steps old when it is learned from.
+    `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run folders, `episodes/GAME`
+    in the folder of the training.
     """
 
     called = "online"
@@ -91,11 +92,11 @@ class OnlineSettings(Checked):
 
     @property
     def critic(self) -> GAE | None:
-        """The credit, where it comes from a critic."""
+        """The credit, if it comes from a critic."""
         return self.credit if isinstance(self.credit, GAE) else None
 
     def _check_names(self) -> None:
-        """Every mixed reward exists, and no name occurs twice."""
+        """Check that every mixed reward exists and no name occurs twice."""
         object.__setattr__(self, "rewarders", tuple(self.rewarders))
         names = [*RECORDED, *(name for rewarder in self.rewarders for name in rewarder.names)]
         twice = {name for name in names if names.count(name) > 1}
@@ -105,7 +106,7 @@ class OnlineSettings(Checked):
             raise unknown("online: rewards", name, names)
 
     def to_json(self) -> dict[str, Any]:
-        """What a checkpoint is tied to."""
+        """The settings that must match for a checkpoint to be resumed."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         parts = {
             "rewards": self.rewards.to_json(),
@@ -116,7 +117,7 @@ class OnlineSettings(Checked):
 
 
 def _describe_part(part: object) -> dict[str, Any]:
-    """Its class (or, for a function, its name), and its settings where it is a dataclass."""
+    """The class (or the name of a function) and, for a dataclass, its settings."""
     name = getattr(part, "__qualname__", type(part).__qualname__)
     return {"is": name, **(asdict(part) if is_dataclass(part) and not isinstance(part, type) else {})}
 
@@ -125,7 +126,7 @@ def _describe_part(part: object) -> dict[str, Any]:
 
 
 PROGRESS = "online.json"
-"""File of every checkpoint: the progress of play."""
+"""File in every checkpoint: the progress of play."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +184,7 @@ def hash_tasks(game: Game) -> str:
 
 
 def check_processes(trainer: Any) -> None:
-    """Raise where groups cannot be divided among the processes, or weights are sharded otherwise."""
+    """Raise if groups cannot be divided among the processes, or weights are sharded in another way."""
     world, per_step = trainer.args.world_size, trainer.settings.batch_size // trainer.online.k
     if per_step % world:
         raise invalid("train: batch_size", trainer.settings.batch_size, f"k times a multiple of {world} processes")

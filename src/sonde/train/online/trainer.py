@@ -18,27 +18,26 @@ averaged weights (`weight_snapshots`). Their measurements are stored beside save
 `episode_log.recredit_episodes` assigns credit again without a model.
 
 A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of
-a game: that of its turns, and once what stands on every turn), `turns`, the `invalid` and `repeated` ones among them,
-`unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game), `flat_groups` (share of
-groups without signal), `episodes` so far, `seconds_playing` per rollout (including `seconds_measuring` for rewarders)
-and `seconds_training` (forward and backward) per step. The objective's own metrics (`ratio`, `nll`, ...) cover the
-samples that were computed; those of flat groups are skipped where they cannot matter.
+a game: the sum over its turns, plus once the part that stands on every turn), `turns`, the `invalid` and `repeated`
+ones among them, `unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game),
+`flat_groups` (share of groups without signal), `episodes` so far, `seconds_playing` per rollout (including
+`seconds_measuring` for rewarders) and `seconds_training` (forward and backward) per step. The objective's own metrics
+(`ratio`, `nll`, ...) cover the samples that were computed; flat groups are skipped if they cannot matter.
 
 Processes: each plays and trains on its own groups; all choose the same tasks and share the learning potentials. A run
 resumed from a checkpoint has the same tasks, worlds and random numbers as an uninterrupted one. With
-`OnlineSettings.lock_step` it also has the same samples and the same history, to the last bit, as have two equal runs:
-on one kind of machine with the same number of threads, as far as torch's kernels are deterministic (on CPUs they are),
-and where programs take the other seats. Without it the shapes of batches depend on timing, which changes rounding: two
-runs of `tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm). With
-`settings.shard` processes share the weights too, which are gathered in each of them while it plays (`train.sharded`).
-Weights sharded otherwise (FSDP by accelerate, DeepSpeed) are refused.
+`OnlineSettings.lock_step` it also has the same samples and the same history, to the last bit, as do two equal runs: on
+one kind of machine with the same number of threads, if torch's kernels are deterministic (on CPUs they are) and
+programs play the other seats. Without it the shapes of batches depend on timing, which changes rounding: two runs of
+`tiny_grpo` on maze differed from the first step (in the eighth digit of the gradient's norm). With `settings.shard`
+processes also share the weights, which are gathered in each of them while it plays (`train.sharded`). Weights sharded
+in other ways (FSDP by accelerate, DeepSpeed) are refused.
 
 With `server` (`models:vllm`, `models:sglang`) a server plays the episodes: before a rollout it gets the current weights
 (`rollout_backend`), a probe verifies that it uses them, and every completion names their version. `engine_ratio` and
-`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `measure_lag`
-counts how many steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap`
-the server plays the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in
-this process.
+`engine_kl` compare the policy at the start of a rollout's steps with the policy that sampled, and `measure_lag` counts
+how many steps old the latter was (`off_policy`); GRPO's `cap` corrects for it. With `OnlineSettings.overlap` the server
+plays the next rollout meanwhile, which is then learned from one rollout later. Rewarders ask the model in this process.
 """
 
 from __future__ import annotations
@@ -108,9 +107,9 @@ from .weight_snapshots import WeightSnapshots
 
 
 class OnlineTrainer(SondeTrainer):
-    """The on-policy trainer; see the module. `policies` take the other seats (by default, those that the environment
-    names). `shown` are demonstrations to imitate beside, where the objective weighs them (`objectives.ppo`). `server`
-    plays in this process's place."""
+    """The on-policy trainer; see the module. `policies` play the other seats (by default, those that the environment
+    names). `shown` are demonstrations to imitate as well, if the objective weights them (`objectives.ppo`). `server`
+    plays instead of this process."""
 
     def __init__(
         self,
@@ -138,7 +137,7 @@ class OnlineTrainer(SondeTrainer):
         check_sizes(settings, self.online)
         check_objective(objective, self.online)
         if AGENT in policies:
-            raise UserError(f"online: policies: {AGENT!r} is the trained model's seat; give others' only")
+            raise UserError(f"online: policies: got one for {AGENT!r}, the trained model's seat; allowed: others")
         if tokenizer is None:
             raise invalid("online: tokenizer", tokenizer, "the model's own, with a chat template")
         server = check_server(server, self.online, tokenizer)
@@ -210,7 +209,7 @@ class OnlineTrainer(SondeTrainer):
 
     @property
     def resume_identity(self) -> dict[str, Any]:
-        """What must be unchanged for a checkpoint to be resumed."""
+        """Everything that must be unchanged for a checkpoint to be resumed."""
         games = [
             {
                 "name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game),
@@ -242,7 +241,7 @@ class OnlineTrainer(SondeTrainer):
     # --- hooks of Trainer --------------------------------------------------------------------------------------------
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
-        """The forward passes of the next optimizer step, after a new rollout where the last one is used up."""
+        """The forward passes of the next optimizer step, after a new rollout if the last one is used up."""
         if next(epoch_iterator, None) is None:
             return [], None
         if not self._waiting:
@@ -255,7 +254,7 @@ class OnlineTrainer(SondeTrainer):
         return [passes], n_units + skipped
 
     def _step_demonstrations(self, played: Sequence[Item]) -> list[Sample]:
-        """This process's demonstrations for the next step, weighed against everything played."""
+        """This process's demonstrations for the next step, weighted relative to everything played."""
         drawn_now = draw_demonstrations(
             self.shown, self.settings.batch_size, self.settings.seed, self.state.global_step
         )
@@ -317,13 +316,13 @@ class OnlineTrainer(SondeTrainer):
         return [self._step_samples(groups[i::n]) for i in range(n)]
 
     def _plan_rollout(self, n_rollout: int) -> PlannedRollout:
-        """Plan a rollout from the present state of the curriculum."""
+        """Plan a rollout from the current state of the curriculum."""
         choices, waiting = self.curriculum.choose_tasks(self.progress.state, self.settings.seed, self.tasks_per_rollout)
         tasks = plan_tasks(self.groups, choices, self.settings.seed, n_rollout)
         return PlannedRollout(choices, waiting, tasks[self.args.process_index :: self.args.world_size])
 
     def _play_ahead(self, n_rollout: int) -> PlannedRollout:
-        """Plan a rollout and start to play it, with the current weights."""
+        """Plan a rollout and start to play it with the current weights."""
         rollout = self._plan_rollout(n_rollout)
         self._player.publish(f"{VERSION}{self.state.global_step}")
         return rollout._replace(
@@ -331,7 +330,7 @@ class OnlineTrainer(SondeTrainer):
         )
 
     def _attach_estimates(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups with reference log-probabilities and critic's credit on their samples, where these are needed."""
+        """The groups with reference log-probabilities and critic's credit on their samples, if these are needed."""
         samples = [sample for group in groups for sample in group.samples]
         if self._measures:
             with self.evaluation_mode():
@@ -385,7 +384,7 @@ class OnlineTrainer(SondeTrainer):
 
     @contextmanager
     def _agent_under(self, weights: Weights | None) -> Iterator[LLM | None]:
-        """The player under these weights; None where nobody is asked."""
+        """The player under these weights; None if nobody is asked."""
         if weights is None:
             yield None
             return
@@ -407,7 +406,7 @@ class OnlineTrainer(SondeTrainer):
         return [sample for group in groups for sample in group.samples]
 
     def _from_all(self, mine: list[Any]) -> list[list[Any]]:
-        """Gather this list from every process, by process."""
+        """Gather this list from all processes, in order."""
         if self.args.world_size == 1:
             return [mine]
         from accelerate.utils import gather_object

@@ -1,12 +1,12 @@
 """Earlier weights of the model in training: the initial ones, or a moving average.
 
-    versions = Versions(model, ("start", "average"))
-    with versions.under("start"):
+    snapshots = WeightSnapshots(model, ("start", "average"))
+    with snapshots.use_weights("start"):
         ...                                  # the module has its initial weights
-    versions.follow()                        # average = .95 average + .05 weights: once per rollout
+    snapshots.update_average()               # average = .95 average + .05 weights: once per rollout
 
 Only trained weights are copied, so with an adapter the copies are as small as it is, and its start is the model without
-it; of sharded weights (`sharded.py`) each process copies its part. Source: ΔBelief-RL's code, which keeps a second
+it; with sharded weights (`sharded.py`) each process copies its part. Source: ΔBelief-RL's code, which keeps a second
 adapter for the average.
 """
 
@@ -26,7 +26,7 @@ from ..rewarders import Weights
 from ..sharded import gather_tensor, take_part
 
 DECAY = 0.95
-"""Of the moving average, per rollout, as published."""
+"""Decay of the moving average, per rollout, as published."""
 FILE = "average.safetensors"
 """File of the moving average in a checkpoint."""
 
@@ -46,7 +46,7 @@ class WeightSnapshots:
 
     @contextmanager
     def use_weights(self, name: Weights) -> Iterator[None]:
-        """Put these weights in place; the current ones are restored afterwards, to the last bit."""
+        """Use these weights within a context; the current ones are restored afterwards, exactly."""
         if name == "current":
             yield
             return

@@ -91,4 +91,15 @@ TINY: Mapping[str, Training] = {
         settings=replace(_TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),
+    "tiny_ppo_offline": Training(
+        objective="ppo", recorded=True,
+        online=OnlineSettings(
+            k=1, updates_per_rollout=4, rewards=RewardMix.from_paper("env"),
+            credit=GAE(discount=0.99, lam=0.95, level="turn"),
+        ),
+        settings=replace(
+            _TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", epochs=4.0, save_steps=20
+        ),
+        source=_TINY_SOURCE,
+    ),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 
 class Pen:
-    """A picture of a width and a height; `about` is its text alternative."""
+    """A picture of the given size; `about` is its text alternative."""
 
     def __init__(self, width: float, height: float, about: str) -> None:
         self.width, self.height, self.about = width, height, about

@@ -12,7 +12,7 @@ _STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def draw_maze(ep: Episode, reveal: bool) -> Pen | None:
-    """The map, the goal and the path so far. The agent's place is hidden where it sees only the walls around it."""
+    """The map, the goal and the path so far. The agent's position is hidden if it sees only the walls around it."""
     state: Any = ep.state
     layout, place = state.layout, state.place
     rows, cols = len(layout), max(map(len, layout))

@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 4.5, 2.8
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 _FEW = 40
-"""A curve of at most so many points has markers."""
+"""A curve with at most this many points has markers."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class AgentStyle:
 
     @classmethod
     def from_number(cls, number: int, name: str, turn: int) -> AgentStyle:
-        """The look number `turn` of those that do not repeat until colours, dashes and markers all have."""
+        """The `turn`-th of the looks, which repeat only when all combinations of colours, dashes and markers are used
+        up."""
         cycle, colour = divmod(turn, len(PALETTE))
         dash = DASHES[(turn + cycle) % len(DASHES)] if cycle else "-"
         return cls(number, name, PALETTE[colour], dash, MARKERS[turn % len(MARKERS)])
@@ -48,7 +49,7 @@ class AgentStyle:
 
     @property
     def short(self) -> str:
-        """The name for the margin of a figure: the text in its brackets, cut in the middle.
+        """The name for the margin of a figure: the text in its brackets, shortened in the middle.
 
         >>> AgentStyle(0, "llm (SmolLM2-135M-Instruct)", "", "-", "o").short
         'SmolLM…nstruct'
@@ -68,7 +69,7 @@ class AgentStyle:
 def figure_axes(
     height: float = HEIGHT, left: float = 0.12, right: float = 0.97, bottom: float = 0.5, width: float = WIDTH
 ) -> Iterator[Any]:
-    """Axes on a figure of our style; `height`, `bottom` and `width` in inches."""
+    """Axes on a figure in our style; `height`, `bottom` and `width` in inches."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -80,7 +81,7 @@ def figure_axes(
 
 
 def plot_line(ax: Any, style: AgentStyle, x: Sequence[float], y: Sequence[float], *, markers: bool = True) -> None:
-    """One agent's line in its look."""
+    """One agent's line in its style."""
     ax.plot(
         x, y, color=style.colour, linestyle=style.dash, linewidth=1.8, marker=style.marker if markers else "",
         markersize=3.4, gid=f"agent-{style.number}", clip_on=False,
@@ -97,7 +98,7 @@ def plot_estimates(
     alpha: float = 1.0,
     scale: float = 1.0,
 ) -> None:
-    """One agent's estimates in its look, at these x (by default 0, 1, ...), with their intervals as a band."""
+    """One agent's estimates in its style, at these x (by default 0, 1, ...), with their intervals as a band."""
     x, few = at or range(len(values)), len(values) <= _FEW
     mean, low, high = ([scale * getattr(e, name) for e in values] for name in ("mean", "low", "high"))
     look = {"color": style.colour, "gid": f"agent-{style.number}", "clip_on": False}
@@ -128,8 +129,8 @@ def draw_lines(
     ticks: Sequence[tuple[float, str]] = (),
     from_zero: bool = False,
 ) -> str:
-    """A figure of curves with bands, each labelled at its end. `labels` go to `Axes.set`; `turns` are the first and the
-    last of an axis of turns."""
+    """A figure of curves with bands, each labelled at its end. `labels` go to `Axes.set`; `turns` are the first and
+    last value of an axis of turns."""
     with figure_axes(right=0.76) as ax:
         for line in lines:
             plot_estimates(ax, line.style, line.values, at=line.at, scale=scale)
@@ -156,7 +157,7 @@ def label_ends(ax: Any, ends: Sequence[tuple[float, AgentStyle]]) -> None:
 
 
 def spread_labels(ends: Sequence[float], low: float, high: float) -> list[float]:
-    """Where to write names beside lines that end at `ends`, on an axis from `low` to `high`: none over another."""
+    """Positions for names beside lines that end at `ends`, on an axis from `low` to `high`, without overlaps."""
     step = 0.085 * (high - low)
     places = [0.0] * len(ends)
     order = sorted(range(len(ends)), key=lambda i: ends[i])
@@ -170,7 +171,7 @@ def spread_labels(ends: Sequence[float], low: float, high: float) -> list[float]
 
 
 def label_rows(ax: Any, styles: Sequence[AgentStyle], shift: float = 0.0) -> None:
-    """Names left of rows, in place of ticks."""
+    """Names to the left of rows, in place of ticks."""
     ax.set_yticks([])
     for y, style in enumerate(styles):
         ax.text(

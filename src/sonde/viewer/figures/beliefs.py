@@ -22,7 +22,7 @@ from .svg import GRID, MUTED, render_svg
 
 _FADED = 0.45
 _FEW = 3
-"""Fewest episodes of a point of a curve, unless fewer were played at all."""
+"""The smallest number of episodes for a point of a curve, unless fewer were played at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,8 @@ class TableRow(NamedTuple):
 
 
 def read_beliefs(run: EvaluatedRun) -> RunBeliefs | None:
-    """None where none were elicited, or where the environment has another version, so that nothing can be replayed."""
+    """The beliefs of a run. None if none were elicited, or if the environment has another version, so that nothing can
+    be replayed."""
     notes = run.shelf.beliefs
     if run.version != run.env.spec.version:
         return None
@@ -63,7 +64,7 @@ def read_beliefs(run: EvaluatedRun) -> RunBeliefs | None:
 
 
 def distinguish_settings(runs: Sequence[RunBeliefs]) -> list[RunBeliefs]:
-    """Give beliefs of one agent a style each, named by the setting of the elicitation in which they differ."""
+    """Give each set of beliefs of one agent its own style, named by the elicitation settings that differ."""
     settings = [run.setting for run in runs]
     keys = [key for key in (settings[0] if runs else ()) if len({_format_setting(s, key) for s in settings}) > 1]
     if len({run.style.number for run in runs}) == len(runs) or not keys:
@@ -85,7 +86,7 @@ def _format_setting(setting: Mapping[str, Any], key: str) -> str:
 
 
 def draw_beliefs(runs: Sequence[RunBeliefs], anchor: str, title: str) -> dict[str, str | None]:
-    """The figures of a section by name, None where no run has the numbers."""
+    """The figures of a section by name, None if no run has the numbers."""
     compared = [run for run in runs if run.parts["all"].divergence]
     return {
         "belief": _draw_by_outcome(runs, f"{anchor}-bo", title) if runs else None,
@@ -117,7 +118,7 @@ def _count_enough(reached: Sequence[int]) -> int:
 
 
 def _style_of_part(style: AgentStyle, part: str, n: int) -> AgentStyle:
-    """The style with the name of the line where all are of one agent."""
+    """The style, with the line's own name if all lines belong to one agent."""
     return replace(style, name=part) if n == 1 else style
 
 
@@ -240,7 +241,7 @@ def _print_minus(text: str) -> str:
 
 
 def belief_change(beliefs: Sequence[Elicited] | None, turn: int) -> tuple[float, float] | None:
-    """ln b of the truth before and after a turn; None where one of them is missing."""
+    """ln b of the truth before and after a turn; None if one of them is missing."""
     if beliefs is None or turn + 1 >= len(beliefs):
         return None
     return beliefs[turn].target, beliefs[turn + 1].target

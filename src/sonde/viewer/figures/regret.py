@@ -22,7 +22,7 @@ from .axes import AgentStyle, Line, draw_lines
 
 @dataclass(frozen=True, kw_only=True)
 class RegretCurves:
-    """The curves of a run. `tokens` is None where no model was called, the last two where the problem is no bandit."""
+    """The curves of a run. `tokens` is None if no model was called, the last two if the problem is not a bandit."""
 
     regret: MeanCurve
     tokens: tuple[float, ...] | None
@@ -31,7 +31,7 @@ class RegretCurves:
 
 
 def compute_regret_curves(env: Env[Any], trajectories: Iterable[Trajectory]) -> RegretCurves | None:
-    """The curves of a run; None for an environment without known worlds, and where no trial was finished."""
+    """The curves of a run; None for an environment without known worlds, or if no trial was finished."""
     if not (hasattr(env, "decision_problem") and hasattr(env, "world")):
         return None
     played = [t for t in trajectories if not t.error and t.outcome is not None and t.outcome.kind != "error"]
@@ -51,7 +51,7 @@ def compute_regret_curves(env: Env[Any], trajectories: Iterable[Trajectory]) -> 
 
 
 def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], anchor: str, title: str) -> dict[str, str | None]:
-    """The figures of a section by name, None where no run has the numbers."""
+    """The figures of a section by name, None if no run has the numbers."""
 
     def draw_curve(
         kind: str, about: str, curve: Callable[[RegretCurves], MeanCurve | None], xlabel: str, ylabel: str, *,
@@ -80,7 +80,7 @@ def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], anchor: str, ti
 
 
 def _to_estimates(curve: MeanCurve) -> list[Estimate]:
-    """One standard error to both sides as the interval."""
+    """The interval is one standard error to either side."""
     return [
         Estimate(float(mean), float(mean - error), float(mean + error), curve.n)
         for mean, error in zip(curve.mean, curve.error, strict=True)

@@ -1,4 +1,4 @@
-"""Figures of the runs in one environment, each small enough to be read on a phone.
+"""Figures of the runs in one environment, each small enough to read on a phone.
 
 Success and pass@k, wasted turns, posterior entropy, turns, efficiency of questions, bits lost, stages of a training.
 """
@@ -60,7 +60,7 @@ def draw_pass_at_k(section: Section, name: str) -> str | None:
 
 
 def draw_wasted_turns(section: Section, what: str, name: str) -> str | None:
-    """The share of turns 1, 2, ... that the environment called `invalid` or `repeated`; None where it never did."""
+    """The share of episodes in which turn 1, 2, ... was marked `invalid` or `repeated`; None if none was."""
     runs = [run for run in section.runs if run.evaluation.wasted[what]]
     if not any(point.mean for run in runs for point in run.evaluation.wasted[what]):
         return None
@@ -72,7 +72,7 @@ def draw_wasted_turns(section: Section, what: str, name: str) -> str | None:
 
 
 def draw_entropy(section: Section, name: str) -> str | None:
-    """Mean posterior entropy after each turn; None where no run has it."""
+    """Mean posterior entropy after each turn; None if no run has it."""
     runs = [(run, values) for run in section.runs if (values := run.evaluation.entropy)]
     if not runs:
         return None
@@ -104,7 +104,7 @@ def draw_turns(section: Section, name: str) -> str:
 
 
 def draw_efficiency(section: Section, name: str) -> str | None:
-    """Histogram of the efficiency of single questions; None where no turn has one."""
+    """Histogram of the efficiency of single questions; None if no turn has one."""
     rows: list[Histogram] = []
     for run in section.runs:
         found = [e for r in run.rows for gain in r.gains or () if (e := gain.efficiency) is not None]

@@ -1,8 +1,7 @@
 """Training figures: the logged numbers by step, a small figure for each quantity.
 
-Numbers that belong together share an axis; unknown ones get a figure under their own name. Constant numbers are listed
-instead of drawn. A long history is thinned to the least and the greatest value of equal stretches, with a moving mean.
-Source: ours.
+Related numbers share an axis; unknown ones get a figure under their own name. Constant numbers are listed instead of
+drawn. A long history is thinned to the least and the greatest value of equal stretches, with a moving mean. Own design.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from .axes import WIDTH, figure_axes, spread_labels
 from .svg import FLOOR, INK, MUTED, PALETTE, render_svg
 
 SMOOTH_FROM = 60
-"""A curve of more points is drawn with a moving mean."""
+"""A curve with more points than this is drawn with a moving mean."""
 THIN_TO = 400
-"""Most points of a drawn curve."""
+"""Maximum number of points of a drawn curve."""
 MARKED_TO = 40
 _WINDOWS = 30
 """The moving mean is over a thirtieth of the points."""
@@ -188,7 +187,7 @@ def _readable_name(name: str) -> str:
 
 
 def format_number(value: float) -> str:
-    """Four digits, with a printed minus sign.
+    """A number with four digits and a typographic minus sign.
 
     >>> format_number(-0.000012345), format_number(3.0)
     ('−1.234e−05', '3')
@@ -197,7 +196,7 @@ def format_number(value: float) -> str:
 
 
 def _tabulate_steps(history: TrainingHistory) -> list[tuple[str, Sequence[str]]]:
-    """The numbers at a few steps, with the first and the last."""
+    """The numbers at a few steps, including the first and the last."""
     steps = history.series["loss"].steps if "loss" in history.series else next(iter(history.series.values())).steps
     at = [steps[i] for i in sorted({round(i * (len(steps) - 1) / (_COLUMNS - 1)) for i in range(_COLUMNS)})]
     rows: list[tuple[str, Sequence[str]]] = [("step", [f"{step:,}" for step in at])]

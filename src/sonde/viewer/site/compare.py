@@ -21,7 +21,7 @@ ONLY = ("", "a", "b", "both", "neither", "differ")
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """The results of one run in a task: episodes won, of how many, mean turns and mean score."""
+    """The results of one run in a task: episodes won and played, mean turns and mean score."""
 
     wins: int
     n: int
@@ -124,7 +124,7 @@ def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
 
 
 def _estimate_gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
-    """Over the recorded episodes; an evaluation also counts those that are missing."""
+    """Differences over the recorded episodes; an evaluation also counts missing ones."""
     spec, others = shelves[0].env.spec, "coalesce(max(score NOT IN (0, 1)), 0)"
     binary = not any(shelf.run.trajectories.select_columns(others, order="1")[0][0] for shelf in shelves)
     bounds = {

@@ -1,7 +1,7 @@
 """The page of an episode: transcript by turn and seat, information and beliefs beside each turn, training credit.
 
-What needs a replay (boards, posterior, best question) is a part of its own (`replay.py`), so the page appears at once.
-A report shows chosen episodes by the same transcript, in which long episodes and messages are cut.
+Anything that needs a replay (boards, posterior, best question) is a separate part (`replay.py`), so the page appears at
+once. A report shows chosen episodes with the same transcript, in which long episodes and messages are cut.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .library import Library, Shelf
 FIRST, LAST = 40, 20
 """Turns of a cut episode that are shown from its beginning and before its end."""
 WHOLE = 100_000
-"""Characters of a message where an episode is shown whole."""
+"""Maximum characters of a message in an episode that is shown whole."""
 ESTIMATORS = {
     kind.__name__: kind for kind in (credit.GroupRelative, credit.TurnWise, credit.ReturnToGo, credit.Progress)
 }
@@ -41,7 +41,7 @@ _OWN_ANNOTATIONS = ("information", "elicited")
 @dataclass(frozen=True, kw_only=True)
 class EpisodePage:
     """`players` are the seats with their policies; `notes` the annotations of other producers, by turn or None;
-    `credits` the reward and advantage of every turn, where a training played the episode."""
+    `credits` the reward and advantage of every turn, if a training played the episode."""
 
     template = "episode.html.j2"
 
@@ -205,7 +205,7 @@ def describe_transcript(
 
 
 def _replay_opening(env: Env[Any], t: Trajectory) -> str:
-    """The agent's first message; it is not on record, so the environment makes it again."""
+    """The agent's first message, which is not recorded and is generated again by the environment."""
     if t.version != env.spec.version:
         return f"(played on version {t.version}; version {env.spec.version} may word it differently)"
     ep = Episode.begin(env, t.task, seed=t.seed, sample=t.sample)
@@ -216,7 +216,7 @@ def _replay_opening(env: Env[Any], t: Trajectory) -> str:
 
 def _describe_turn(turn: Turn, known: Row, belief: tuple[float, float] | None, limit: int = LIMIT) -> TurnView:
     gains, entropy = known.gains or (), known.entropy or ()
-    measured = turn.index < len(gains)  # a turn that was broken off is not
+    measured = turn.index < len(gains)  # broken-off turns are not
     gain = gains[turn.index] if measured else None
     return TurnView(
         number=turn.index + 1,
@@ -232,7 +232,7 @@ def _describe_turn(turn: Turn, known: Row, belief: tuple[float, float] | None, l
 
 
 def _describe_act(act: Act, limit: int) -> list[Bubble]:
-    """The message of a seat and, unless it is the same, the one that the agent received then."""
+    """The message of a seat and, if it differs, the one that the agent then received."""
     completions: Sequence[Any] = act.action.completions
     thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
     note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""
@@ -252,10 +252,10 @@ class TurnCredit(NamedTuple):
 
 
 def recompute_credit(shelf: Shelf, t: Trajectory) -> list[TurnCredit]:
-    """One for every turn; none for an episode that no training played, or whose credit cannot be recomputed.
+    """The credit of every turn; empty if no training played the episode, or if its credit cannot be recomputed.
 
     The run folder of an online training names its rewards and its estimator, so both are recomputed from the records
-    (`train.rewards`, `train.credit`). Rewards by a model or a filter, and values of a critic, are not on record.
+    (`train.rewards`, `train.credit`). Rewards by a model or a filter, and values of a critic, are not recorded.
     """
     made = _read_credit_settings(shelf.config.get("online"))
     if made is None or t.error:

@@ -30,7 +30,7 @@ _COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), score, 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An episode in a list; `bits` and `efficiency` are None where it was not evaluated."""
+    """An episode in a list; `bits` and `efficiency` are None if it was not evaluated."""
 
     id: str
     task: str
@@ -48,7 +48,7 @@ class Line:
     efficiency: float | None = None
 
     def group_heading(self, group: str) -> str:
-        """The heading of its group; empty where the list is not grouped."""
+        """The heading of its group; empty if the list is not grouped."""
         return {"kind": self.kind, "task": f"task {self.index}"}.get(group, "")
 
 
@@ -159,7 +159,7 @@ def find_neighbours(shelf: Shelf, line: Line) -> tuple[str, str]:
 
 
 def read_line(shelf: Shelf, identity: str) -> Line:
-    """One episode as the index and the evaluation have it."""
+    """One episode as recorded in the index and the evaluation."""
     rows = shelf.run.trajectories.select_where("id = ?", identity).select_columns(_COLUMNS, limit=1)
     if not rows:
         raise UserError(f"episode: got {identity!r}, allowed: the id of an episode of {shelf.name}")

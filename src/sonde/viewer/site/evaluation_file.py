@@ -1,7 +1,7 @@
 """Read `evaluation.json` of a run in parts, so that pages need not parse the rows of 100,000 episodes.
 
-`sonde.runs.run` writes it indented, with the rows of single episodes between two lines of their own, in the order of
-their tasks. The file is memory-mapped; a file in another layout is parsed as a whole.
+`evaluation.run_evaluation` writes the file indented, with the rows of single episodes between two separate lines, in
+the order of their tasks. The file is memory-mapped; a file with another layout is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INDEX = re.compile(rb'\n      "index": (\d+),\n')
 
 
 class EvaluationFile:
-    """The evaluation of a run folder; raises what `sonde.runs.run.load_evaluation` raises."""
+    """The evaluation of a run folder; raises the same errors as `evaluation.run_evaluation.load_evaluation`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / EVALUATION
@@ -56,7 +56,7 @@ class EvaluationFile:
         return {row.trajectory: row for row in self._whole.rows} if self._whole else {}
 
     def find_row(self, trajectory: str, index: int) -> Row | None:
-        """The row of an episode of the task with this index; None for one that was not evaluated, or does not parse."""
+        """The row of an episode of the task with this index; None if it was not evaluated or cannot be parsed."""
         if self._whole is not None:
             return self._rows.get(trajectory)
         at = self._data.find(
@@ -71,7 +71,7 @@ class EvaluationFile:
             return None
 
     def _find_rows(self, index: int) -> int:
-        """Where the rows of tasks from this index on begin, by binary search."""
+        """Yield the offsets of rows of tasks from this index on, found by binary search."""
         low, high = self._begin, self._end
         while low < high:
             middle = (low + high) // 2

@@ -1,8 +1,8 @@
 """All pages as files: a site for any web server, or for a folder that is opened in a browser.
 
-The pages are those of the application (`pages.render_page`), with the parts on demand already in place. A script sorts,
-filters and groups their tables (`tables.js`), and the conversations lie beside the search page as a script
-(`search.write_script`). The play page needs a server and is left out. Of each run the first tasks are written with all
+The pages are those of the application (`pages.render_page`), with the parts on demand already included. A script sorts,
+filters and groups their tables (`tables.js`), and a script beside the search page holds the conversations
+(`search.write_script`). The play page needs a server and is left out. Of each run, the first tasks are written with all
 their samples, up to a number of episodes. Pages load only their style sheet and those texts, from the same folder.
 """
 
@@ -28,7 +28,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is written: episodes per run, comparisons of two runs, and whether to write the best question and the
+    """How much is written: episodes per run, comparisons of two runs, and whether to include the best question and the
     tokens of every turn."""
 
     episodes: int = 200
@@ -42,7 +42,8 @@ def export_site(
 ) -> Path:
     """Write the site into `to`, a new or empty folder, and return its first page.
 
-    Raises `UserError` for a folder with something in it, without the extra `report`, and what `Library` raises.
+    Raises `UserError` for a folder that is not empty, without the extra `report`, and for the same reasons as
+    `Library`.
     """
     require_extra("sonde view --export", "matplotlib")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
@@ -53,7 +54,7 @@ def export_site(
 
 
 class _Site:
-    """A site being written. `there` are its addresses."""
+    """A site being written. `there` holds its addresses."""
 
     def __init__(self, library: Library, to: Path, extent: Extent, on_progress: Report) -> None:
         self.library, self.to, self.extent, self.on_progress = library, to, extent, on_progress

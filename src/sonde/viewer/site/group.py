@@ -17,7 +17,7 @@ from .links import parse_whole
 CELL = 500
 """Characters of a message in a cell."""
 MOST = 32
-"""Most samples that are shown side by side."""
+"""Maximum number of samples shown side by side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupPage:
-    """`part` is the turn, from 1, at which the samples diverge; None where they never do."""
+    """`part` is the turn, from 1, at which the samples diverge; None if they never do."""
 
     template = "group.html.j2"
 

@@ -1,7 +1,7 @@
 """The run and training folders below the given places, read again when they change.
 
 A folder with `config.json` and logs is a run, one with `history.jsonl` a training. Sizes and times of its files show
-whether a run has changed; only then its logs are read, and only their new part. A few runs are open at a time, which
+whether a run has changed; only then are its logs read, and only the new part. A few runs are open at a time, which
 bounds memory.
 """
 
@@ -31,7 +31,7 @@ from .evaluation_file import EvaluationFile
 OPEN = 8
 """Runs whose index is in memory at a time; an index of 100,000 episodes takes 50 MB."""
 FRESH = 60.0
-"""Seconds after its last episode in which a run counts as playing."""
+"""Seconds after its last episode during which a run counts as playing."""
 
 
 class Shelf:
@@ -58,7 +58,7 @@ class Shelf:
 
     @cached_property
     def env(self) -> Env[Any]:
-        """The environment of this sonde; the played version may be another."""
+        """The environment of the installed sonde; the played version may differ."""
         return build_recorded(self.env_config)
 
     @property
@@ -120,12 +120,12 @@ class Shelf:
 
     @property
     def evaluation(self) -> EvaluationFile | None:
-        """The evaluation; None where there is none, or where it is damaged."""
+        """The evaluation; None if it is missing or damaged."""
         return self.compute_once("evaluation", self._read_evaluation)[0]
 
     @property
     def evaluation_damage(self) -> str:
-        """How the evaluation is damaged; empty where it is not, or where there is none."""
+        """How the evaluation is damaged; empty if it is intact or missing."""
         return self.compute_once("evaluation", self._read_evaluation)[1]
 
     def _read_evaluation(self) -> tuple[EvaluationFile | None, str]:
@@ -140,7 +140,7 @@ class Shelf:
 
     @property
     def beliefs(self) -> believed.BeliefNotes:
-        """The beliefs of `sonde elicit`, where there are any."""
+        """The beliefs of `sonde elicit`, if any."""
         if believed.NAME not in annotation_names(self.folder):
             return believed.NONE
         return self.compute_once("beliefs", lambda: believed.load_beliefs(self.folder))
@@ -247,7 +247,7 @@ class Library:
             return {name: folder for folder, name in self._trainings.items()}
 
     def run(self, name: str) -> Shelf:
-        """The run of this name, which stays open; the runs that were not used for longest are closed."""
+        """The run of this name, which stays open; the least recently used runs are closed."""
         shelf = next((shelf for shelf in self.runs if shelf.name == name), None)
         if shelf is None:
             raise UserError(f"run: got {name!r}, allowed: the name of one of the {len(self.runs)} runs")
@@ -278,7 +278,7 @@ def _walk_folders(place: Path, depth: int) -> Iterator[Path]:
 
 
 def _make_name(folder: Path, taken: set[str]) -> str:
-    """The folder's name for addresses, with a number where it is taken."""
+    """The folder's name for addresses, with a number if it is taken."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in folder.resolve().name)
     base = kept.strip(".") or "run"
     name, n = base, 2

@@ -1,4 +1,5 @@
-"""Addresses of pages, relative to the page that links: the same template serves an application, a folder and a report.
+"""Addresses of pages, relative to the page that links, so that one template serves an application, a folder and a
+report.
 
 `run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search`, `search/RUN`, `report`,
 `play`.
@@ -16,8 +17,8 @@ from sonde.core import UserError
 
 @dataclass(frozen=True)
 class Links:
-    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, without those that
-    need a server (play, parts on demand); `there` are their addresses."""
+    """Links of a page that lies `depth` folders below the first one. `static`: pages are files, without those that need
+    a server (play, parts on demand); `there` holds their addresses."""
 
     depth: int = 0
     static: bool = False
@@ -25,7 +26,7 @@ class Links:
     there: frozenset[tuple[str, ...]] = frozenset()
 
     def has(self, *parts: object) -> bool:
-        """Whether a page exists: an application has all pages, a folder those that were written."""
+        """Whether a page exists: an application has all pages, a folder only those that were written."""
         return not self.static or tuple(map(str, parts)) in self.there
 
     @property
@@ -37,7 +38,7 @@ class Links:
         return "../" * self.depth
 
     def __call__(self, *parts: object, **query: object) -> str:
-        """The address of a page; without parts, of the first one. Empty values of the query are left out."""
+        """The address of a page; without parts, of the first one. Empty values of the query are omitted."""
         path = "/".join(_quote_part(str(part)) for part in parts)
         if self.static:
             path = f"{path or 'index'}.html"

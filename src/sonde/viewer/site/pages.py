@@ -19,7 +19,7 @@ from .links import Links, parse_whole
 
 Query = Mapping[str, str]
 SCRIPT = "site.js"
-"""The script of every page that names no other as `script`; without a server a page also has its `scripts`."""
+"""The script of every page that sets no other `script`; without a server a page also has its `scripts`."""
 
 
 class NotFoundError(UserError):
@@ -94,7 +94,7 @@ def format_day(then: float) -> str:
 
 
 def as_json(page: Any) -> bytes:
-    """A page as JSON: its fields; of an episode the record itself."""
+    """A page as JSON: its fields; for an episode, the record itself."""
     return orjson.dumps(getattr(page, "json", page), default=_to_plain, option=orjson.OPT_NON_STR_KEYS)
 
 

@@ -1,8 +1,8 @@
 """The play page: a person plays any environment against its users, from the start or from a turn of a record.
 
 A game is the list of its episodes, one per turn of the agent, so going back selects one of them. Taking over a record
-replays it up to a turn, against the policies that sat in the other seats of that run. A program may play some turns,
-so that a record can also be forked. Games live as long as the application. The rules are those of `sonde play`: no tags
+replays it up to a turn, against the policies that filled the other seats of that run. A program may play some turns, so
+that a record can also be forked. Games live as long as the application. The rules are those of `sonde play`: no tags
 are needed, and invalid input costs no turn.
 
 A record may come from someone else. A model or program that it names (with an address, a key variable, a path) is used
@@ -46,17 +46,17 @@ from .replay import Bar, BestQuestion, describe_posterior, has_long_names, searc
 
 DEFAULT = "wordle"
 GAMES = 50
-"""Most games in memory; the least recently used one is dropped first."""
+"""Maximum number of games in memory; the least recently used one is dropped first."""
 LISTED = 60
-"""Most answers that are offered as a list."""
+"""Maximum number of answers offered as a list."""
 LINE = 4000
-"""Most characters of a line of input."""
+"""Maximum characters of a line of input."""
 
 
 @dataclass
 class Game:
     """A game. `episodes[i]` is the state before the agent's turn i of this game; `shown` says whether the posterior is
-    shown, `instead` which policies are replaced and why, `outside` what is used if the person agrees."""
+    shown, `instead` which policies are replaced and why, `outside` what will be used if the person agrees."""
 
     env: Env[Any]
     others: Mapping[str, AnyPolicy]
@@ -76,7 +76,8 @@ class Game:
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A turn on the page; `turn` counts from 1. `mine`: it was played in this game and is not from the record."""
+    """A turn on the page; `turn` counts from 1. `mine`: it was played in this game and does not come from the
+    record."""
 
     turn: int
     said: Sequence[Piece]
@@ -123,7 +124,7 @@ class GamePage:
 
     @property
     def has_long_names(self) -> bool:
-        """Whether names of hypotheses take a line of their own."""
+        """Whether each hypothesis name needs its own line."""
         return has_long_names(self.bars)
 
 
@@ -172,7 +173,7 @@ class Games:
             raise unknown("env", name, names("envs"))
         env = make(name, **({"preset": form["preset"]} if form.get("preset") else {}))
         tasks = env.tasks(form.get("split") or "test")
-        # As in `sonde play`: the game need not be repeatable, and the task is named at the end.
+        # As in `sonde play`: the game need not be repeatable, and the task is revealed at the end.
         index = secrets.randbelow(len(tasks)) if not form.get("task") else parse_whole("task", form["task"])
         if index >= len(tasks):
             raise invalid("task", index, f"0 to {len(tasks) - 1}")
@@ -244,8 +245,8 @@ def _default_users(env: Env[Any]) -> dict[str, AnyPolicy]:
 
 
 def _seat_recorded(shelf: Shelf, agreed: bool) -> tuple[dict[str, AnyPolicy], str, tuple[str, ...]]:
-    """The policies of the other seats of a run; a note about each that the environment's own policy replaces, because
-    it cannot be built here or because the person has not agreed yet; and what the replaced ones would use."""
+    """The policies of the other seats of a run; a note about each one that is replaced by the environment's own policy,
+    because it cannot be built here or the person has not agreed yet; and what the replaced ones would use."""
     played, others, notes, outside = dict[str, AnyPolicy](), default_policies(shelf.env), list[str](), list[str]()
     for seat, config in shelf.seats.items():
         if seat == AGENT:
@@ -264,8 +265,8 @@ def _seat_recorded(shelf: Shelf, agreed: bool) -> tuple[dict[str, AnyPolicy], st
 
 
 def describe_outside(config: Json) -> list[str]:
-    """List the models of a recorded configuration, and all of it that names an address, a key variable or a path, a
-    line for each; empty for rule-based policies.
+    """List the models of a recorded configuration, and every part of it that names an address, a key variable or a
+    path, one line each; empty for rule-based policies.
 
     >>> describe_outside({"name": "users:llm", "model": {"name": "models:http", "model": "m", "base_url": "http://h/v1"}})
     ['models:http, model m, base_url http://h/v1']
@@ -327,7 +328,7 @@ def _let_program_play(game: Game, name: str, *, rest: bool) -> None:
             break
 
 
-# --- the page -------------------------------------------------------------------------------------------------------
+# --- the page --------------------------------------------------------------------------------------------------------
 
 
 def _make_page(key: str, game: Game) -> GamePage:

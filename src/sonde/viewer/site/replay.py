@@ -1,7 +1,7 @@
 """What the replay of an episode shows: boards, the exact posterior beside the elicited beliefs, and best questions.
 
-None of it is on record, so the episode is played again through the exact filter (`Episode.stages`). An episode of
-another version of its environment cannot be replayed.
+None of this is recorded, so the episode is replayed through the exact filter (`Episode.stages`). An episode of another
+version of its environment cannot be replayed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .library import Library, Shelf
 ROWS = 12
 """Hypotheses that have a bar."""
 TOP = 6
-"""The likeliest hypotheses of each moment that are candidates for a bar."""
+"""The number of most likely hypotheses at each moment that are candidates for a bar."""
 WORDY = 18
-"""A longer name of a hypothesis takes a line of its own."""
+"""A hypothesis name longer than this gets its own line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayPart:
-    """`boards` has a picture per moment or is empty; `entropy` and `left` (hypotheses still possible) likewise.
+    """`boards` has a picture per moment or is empty; likewise `entropy` and `left` (hypotheses still possible).
 
     `why` says what is missing and why. `believed` is the number of candidates whose belief was elicited, 0 for none.
     """
@@ -61,12 +61,12 @@ class ReplayPart:
 
     @property
     def has_long_names(self) -> bool:
-        """Whether names take a line of their own."""
+        """Whether each name needs its own line."""
         return has_long_names(self.bars)
 
 
 def _format_hypothesis(hypothesis: Any) -> str:
-    """Format a hypothesis without words of its own; cells without their brackets.
+    """Format a hypothesis that has no text; cells without their brackets.
 
     >>> _format_hypothesis(((0, 0), (4, 1)))
     '0 0, 4 1'
@@ -87,7 +87,7 @@ def make_replay_part(library: Library, run: str, identity: str) -> ReplayPart:
 
 
 def replay_episode(shelf: Shelf, t: Trajectory, beliefs: Sequence[Elicited]) -> ReplayPart:
-    """Replay an episode, and put the beliefs that were elicited in it beside the posterior."""
+    """Replay an episode, with the beliefs elicited in it beside the posterior."""
     nothing: dict[str, Any] = {
         "bars": (),
         "entropy": (),
@@ -132,7 +132,7 @@ _SECRET = object()
 def describe_posterior(
     filters: Sequence[Filter], now: Episode, beliefs: Sequence[Elicited], *, blind: bool = False
 ) -> dict[str, Any]:
-    """The posterior at every moment over the likeliest hypotheses and the true one; with `blind` the true one gets no
+    """The posterior at every moment over the most likely hypotheses and the true one; with `blind` the true one gets no
     special treatment, for a player who has yet to find it."""
     env = now.env
     truth: Any = _SECRET if blind else env.hypothesis(now.state)
@@ -141,7 +141,7 @@ def describe_posterior(
     for i, f in enumerate(filters):
         belief = f.belief()
         sizes.append(len(belief))
-        for h, p in belief.top(TOP):  # late moments weigh more, since the prior is often uniform
+        for h, p in belief.top(TOP):  # later moments get more weight, because the prior is often uniform
             weights[h] = max(weights.get(h, 0.0), p * (1 + i))
     picked = sorted(weights, key=lambda h: -weights[h])[:ROWS]
     asked, table = _normalise_beliefs(beliefs)
@@ -201,7 +201,7 @@ def find_best(library: Library, run: str, identity: str, turn: int) -> BestQuest
 
 
 def find_all_best(shelf: Shelf, t: Trajectory) -> list[BestQuestion]:
-    """The best question of every turn; none without an exact posterior or a list of answers."""
+    """The best question of every turn; empty without an exact posterior or a list of answers."""
     f = shelf.env.filter(t.task.public) if has_assumed_policies(shelf.env.spec, t) else None
     found: list[BestQuestion] = []
     for turn in t.turns:

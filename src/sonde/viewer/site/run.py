@@ -1,6 +1,6 @@
 """The page of a run: numbers, outcomes by task and sample, success by tag, figures, and the list of episodes.
 
-A report shows the same parts of each of its runs.
+A report shows the same parts for each of its runs.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from .runs import Headline, read_headline
 TASKS = 60
 """Tasks of the matrix on one page."""
 FIGURES = 20_000
-"""Largest number of episodes of which the page draws all figures; of more, those that need no single episode."""
+"""Maximum number of episodes for which the page draws all figures; for larger runs, only those that need no single
+episode."""
 FEW = 1000
-"""Largest number of episodes of which figures are drawn in this process."""
+"""Maximum number of episodes for which figures are drawn in this process."""
 FACETS = 40
-"""Most values of a tag by which success is listed."""
+"""Maximum number of values of a tag for listing success by it."""
 REST = (
     '<p class="quiet">More than {{ most }} episodes: <code>sonde report {{ folder }}</code> draws the other figures '
     "(efficiency of questions, turns, bits lost), which takes a while.</p>"
@@ -82,8 +83,8 @@ class Facet:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """`metrics` are the evaluation's, by name; `others` the runs in the same environment; `why_no_figures` is empty
-    where figures can be drawn."""
+    """`metrics` are the evaluation's, by name; `others` the runs in the same environment; `why_no_figures` is empty if
+    figures can be drawn."""
 
     template = "run.html.j2"
     scripts = ("tables.js",)
@@ -209,7 +210,7 @@ def draw_figures(library: Library, name: str) -> str:
     Figures of a large run are drawn in another process, so that their memory is freed.
     """
     shelf = library.run(name)
-    with DRAWING:  # and not under the shelf's lock: other pages of the run do not wait
+    with DRAWING:  # not under the shelf's lock, so that other pages of the run need not wait
         state = shelf.file_state()
         if shelf.figures is None or shelf.figures[0] != state:
             place = str(shelf.folder)
@@ -222,7 +223,7 @@ def draw_figures(library: Library, name: str) -> str:
 
 
 def draw_summary(shelf: Shelf) -> str:
-    """The figures that need no row of a single episode, and how to get the others."""
+    """The figures that need no individual episodes, and how to get the others."""
     if shelf.evaluation is None:
         raise UserError(f"{shelf.name}: got no evaluation, allowed: a run that was evaluated")
     known, env = shelf.evaluation.summary, shelf.env
@@ -234,7 +235,7 @@ def draw_summary(shelf: Shelf) -> str:
 
 
 def draw_run(folder: str) -> str:
-    """All figures of a run folder as HTML; a function of the module, so that another process can call it."""
+    """All figures of a run folder as HTML; a module-level function, so that another process can call it."""
     try:
         (section,) = group_by_environment(read_runs([Path(folder)]))
     except UserError as e:  # an environment's version, an evaluation of other episodes

@@ -1,4 +1,4 @@
-"""The first page: a table of all runs that is sorted, filtered and grouped, and from which runs are compared."""
+"""The first page: a table of all runs that can be sorted, filtered and grouped, with runs to select for comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def share_outcomes(kinds: Mapping[str, int]) -> list[OutcomeShare]:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """A run in numbers. `score` is the mean return, `bits` the mean gain of an episode, None where not evaluated."""
+    """A run in numbers. `score` is the mean return, `bits` the mean gain of an episode, None if not evaluated."""
 
     name: str
     env: str
@@ -78,7 +78,7 @@ class RunsPage:
     """Unreadable folders, and why."""
     notes: Sequence[str] = ()
     pairs: Sequence[tuple[str, str]] = ()
-    """The pairs of runs with a comparison page, where the pages are files."""
+    """The pairs of runs with a comparison page, if the pages are files."""
 
 
 def make_runs_page(library: Library, query: Mapping[str, str]) -> RunsPage:
@@ -142,7 +142,7 @@ def _sort_key(sort: str) -> Callable[[Headline], Any]:
 
 
 def read_headline(library: Library, shelf: Shelf) -> Headline:
-    """The numbers of a run, recomputed when it has changed; a run that is not open is closed again."""
+    """The numbers of a run, recomputed when it has changed; a run that was not open is closed again."""
     state, status = shelf.file_state(), shelf.status
     kept = shelf.headline
     if kept is not None and kept[:2] == (state, status):
@@ -155,7 +155,7 @@ def read_headline(library: Library, shelf: Shelf) -> Headline:
 
 
 def summarise_run(shelf: Shelf) -> Headline:
-    """The numbers of a run: of the evaluation where that is newer than the episodes, else of the index."""
+    """The numbers of a run: from the evaluation if it is newer than the episodes, otherwise from the index."""
     runs = shelf.run.trajectories
     kinds: dict[str, int] = dict(runs.select_columns("coalesce(kind, 'error'), count(*)", group="1"))  # pyright: ignore
     tokens, turns = runs.select_columns("coalesce(avg(tokens), 0), coalesce(avg(turns), 0)", order="1")[0]

@@ -1,10 +1,10 @@
-"""Full-text search over the conversations of a run, or of all runs, without regard to case.
+"""Case-insensitive full-text search over the conversations of a run, or of all runs.
 
-The logs are read one after the other, for a second per answer, so memory is bounded and the first hits appear at once;
-an answer has a link that goes on. There is no index of words, which would cost more than one reading.
+The logs are read in order, for a second per answer, so memory is bounded and the first hits appear at once; an answer
+has a link that continues the search. There is no word index, which would cost more than one pass.
 
-The pages of a folder have no server: there the texts lie beside the page as a script of data (`write_script`), and the
-page searches them itself.
+Pages in a folder have no server: the texts lie beside the page as a data script (`write_script`), and the page searches
+them itself.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPage:
-    """`next` is the episode to go on with, None at the end; `read` episodes were searched, of the `of` of one run.
+    """`next` is the episode to continue with, None at the end; `read` episodes were searched, of the `of` of one run.
 
-    Over all runs `run` is empty, `at` the run to go on in, `runs` (of `of_runs`) were read to their end, `unread` are
-    unreadable, and why. `sources` are the runs whose texts lie beside the page, where it is a file.
+    For a search over all runs, `run` is empty, `at` is the run to continue in, `runs` (of `of_runs`) have been read to
+    their end, and `unread` lists unreadable runs and why. `sources` are the runs whose texts lie beside the page, if it
+    is a file.
     """
 
     template = "search.html.j2"
@@ -87,15 +88,14 @@ class _Search:
 
     @property
     def is_over(self) -> bool:
-        """Not before one episode was read, or a search would make no progress."""
+        """False until one episode was read; otherwise a search would make no progress."""
         return len(self.hits) >= HITS or (self.read > 0 and time.monotonic() - self.began >= PATIENCE)
 
     def search_run(self, shelf: Shelf, query: Mapping[str, str], start: int) -> tuple[int | None, int]:
-        """Search a run from an episode on. Return the episode to go on with, None at the end, and the number of all."""
+        """Search a run from an episode on. Return the episode to continue with, None at the end, and the total
+        number."""
         found = select_episodes(shelf, {**query, "sort": "stored", "group": ""})
-        needle = (
-            dump_json(self.text)[1:-1].lower().strip()
-        )  # encoded as in the records, so that few of them must be parsed
+        needle = dump_json(self.text)[1:-1].lower().strip()  # encoded as in the records, so that few need to be parsed
         at = start
         while self.text and at < len(found) and not self.is_over:
             if needle in found.record_line(at).lower():
@@ -106,8 +106,8 @@ class _Search:
 
 
 def make_search_page(library: Library, run: str, query: Mapping[str, str]) -> SearchPage:
-    """Search one run; `query` holds `text`, may hold `from`, the number of the first episode to read, and the filters
-    of `select_episodes`."""
+    """Search one run; `query` holds `text`, and may hold `from`, the number of the first episode to read, and the
+    filters of `select_episodes`."""
     shelf = library.run(run)
     reading = _Search(query.get("text", ""))
     following, of = reading.search_run(shelf, query, parse_whole("from", query.get("from") or "0"))
@@ -119,8 +119,8 @@ def make_search_page(library: Library, run: str, query: Mapping[str, str]) -> Se
 
 
 def search_all_runs(library: Library, query: Mapping[str, str]) -> SearchPage:
-    """Search all runs, one after the other; `query` as above, and `env` to search the runs of one environment, `at` the
-    run to go on in."""
+    """Search all runs in order; `query` as above, plus `env` to search the runs of one environment and `at`, the run to
+    continue in."""
     library.refresh()
     wanted = query.get("env", "")
     shelves = [shelf for shelf in library.runs if wanted in ("", shelf.env_config["name"])]
@@ -162,7 +162,7 @@ def _find_hits(shelf: Shelf, t: Trajectory, text: str) -> Iterator[Hit]:
     kind = t.outcome.kind if t.outcome else "error"
     for turn, seat, words in list_messages(t):
         at = words.lower().find(text)
-        if at < 0 or len(words.lower()) != len(words):  # a few letters change their length with their case
+        if at < 0 or len(words.lower()) != len(words):  # a few letters change length with case
             at = words.find(text)
         if at >= 0:
             end = at + len(text)
@@ -188,7 +188,7 @@ def list_messages(t: Trajectory) -> Iterator[tuple[int, str, str]]:
 
 
 def write_script(shelf: Shelf, episodes: Iterable[Trajectory]) -> str:
-    """The script of data that `search.js` reads: of each episode id, task, sample, outcome and messages.
+    """The data script that `search.js` reads: id, task, sample, outcome and messages of each episode.
 
     A page in a folder may not read another file, but may run a script beside it. The texts are JSON with invisible
     characters shown by their code, so no message can become a program.
@@ -205,5 +205,5 @@ def write_script(shelf: Shelf, episodes: Iterable[Trajectory]) -> str:
 
 
 def _to_literal(value: object) -> str:
-    """JSON that is the same as a script, and cannot end a script element."""
+    """JSON that is valid as a script and cannot end a script element."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")

@@ -30,7 +30,7 @@ from .play import Games
 
 HOST = "127.0.0.1"
 PORTS = 20
-"""Number of ports that are tried where none is given."""
+"""Number of ports that are tried if none is given."""
 FIRST_PORT = 8930
 POLICY = (
     "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'sha256-{}'; connect-src 'self'; "
@@ -163,7 +163,7 @@ class App:
             raise NotFoundError(f"assets: got {name!r}, allowed: {STYLE}")
         return web.Response(text=read_asset(name), content_type="text/css")
 
-    # --- games ------------------------------------------------------------------------------------------------------
+    # --- games -------------------------------------------------------------------------------------------------------
 
     async def show_start(self, request: web.Request) -> web.Response:
         query = dict(request.query)
@@ -207,7 +207,7 @@ def _html_response(text: str, status: int = 200) -> web.Response:
 
 
 async def start_server(library: Library, port: int | None, token: str | None = None) -> tuple[web.AppRunner, str]:
-    """Start a server; return it with its address. Raises `UserError` where the port is taken."""
+    """Start a server; return it with its address. Raises `UserError` if the port is taken."""
     token = token or secrets.token_urlsafe(16)
     runner = web.AppRunner(App(library, token).make_application(), access_log=None)
     await runner.setup()

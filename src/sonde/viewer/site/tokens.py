@@ -1,6 +1,6 @@
 """The tokens of a turn as sampled: ids, log-probabilities, and the loss mask.
 
-Their text is shown where the model's tokenizer is on this machine and the extra `hf` is installed; nothing is fetched.
+Their text is shown if the model's tokenizer is on this machine and the extra `hf` is installed; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..templating import split_pieces
 from .library import Library
 
 SHOWN = 2000
-"""Most tokens of a call that are shown."""
+"""Maximum number of tokens shown per call."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """An id; its log-probability where it was sampled, None in a prompt."""
+    """An id, with its log-probability if it was sampled, None in a prompt."""
 
     id: int
     logprob: float | None = None
@@ -45,8 +45,8 @@ class Token:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A model call. `prompt` are its new prompt tokens, after the first `shared` of the call before; the loss mask is 0
-    on them and 1 on `sampled`."""
+    """A model call. `prompt` holds its new prompt tokens, after the first `shared` of the previous call; the loss mask
+    is 0 on them and 1 on `sampled`."""
 
     seat: str
     name: str
@@ -63,7 +63,7 @@ class Call:
 
     @property
     def total(self) -> float:
-        """Log-probability of all that was sampled."""
+        """Log-probability of the whole sampled reply."""
         return math.fsum(t.logprob or 0.0 for t in self.sampled)
 
 
@@ -92,7 +92,7 @@ def list_calls(turn: Turn) -> list[Call]:
 
 @lru_cache(8)
 def _load_tokenizer(model: str) -> Any | None:
-    """The tokenizer of a model by its recorded name or folder; None where it is not on this machine."""
+    """The tokenizer of a model by its recorded name or folder; None if it is not on this machine."""
     folder = find_model_files(model)
     file = None if folder is None else folder / "tokenizer.json"
     if file is None or not file.is_file():
@@ -105,7 +105,7 @@ def _load_tokenizer(model: str) -> Any | None:
 
 
 def find_model_files(model: str) -> Path | None:
-    """The folder of a model on this machine; nothing is fetched."""
+    """The folder of a model on this machine; nothing is downloaded."""
     if model in SHIPPED:
         return SHIPPED[model].folder
     if model in KNOWN:

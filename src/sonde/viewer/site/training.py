@@ -15,7 +15,7 @@ from .library import Library, Shelf
 from .run import DRAWING
 
 POINTS = 400
-"""Most steps that are listed for an environment."""
+"""Maximum number of steps listed for an environment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class TrainingPage:
 
 
 def make_training_page(library: Library, name: str) -> TrainingPage:
-    """The page of one training; its curves are a part of their own (`draw_figures`)."""
+    """The page of one training; its curves are a separate part (`draw_figures`)."""
     folder = library.find_training(name)
     inside = [shelf for shelf in library.runs if folder in shelf.folder.parents]
     return TrainingPage(

@@ -1,11 +1,12 @@
-"""Predicates: what is said of the hidden thing after "it is", "it does", "people ... it", as claims.
+"""Predicates: what follows "it is", "it does", "people ... it", as claims about the hidden thing.
 
-Ours. Every reader takes words and returns their claim, or None where it does not understand a word that could change
-the answer: a word that no declared phrasing covers is a veto. Depth is bounded, and so is the work. `Forms` reads set
-forms ("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
+Own design. Every reader takes words and returns their claim, or None if it does not understand a word that could change
+the answer: any word outside all declared phrasings is a veto. Depth and work are bounded. `Forms` reads set forms
+("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
 
-`Room` is the reader of one conversation: a message in, a claim out. The module of a conversation brings its knowledge
-(`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the rest.
+`Room` is the reader of one conversation: it takes a message and returns a claim. The conversation's own module provides
+its knowledge (`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the
+rest.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Parse = Callable[[Words], "Claim | None"]
 
 
 class Forms:
-    """Readers of set forms; `Grammar` brings the readers of what follows "it is", "it does", "people"."""
+    """Readers of set forms; `Grammar` provides the readers of what follows "it is", "it does", "people"."""
 
     lexicon: Lexicon
     subject: Subject
@@ -34,7 +35,7 @@ class Forms:
     do: Parse
     done: Parse
     on_map: Parse
-    """What words with a preposition of place ask, beyond the lexicon."""
+    """The reader for words with a preposition of place that the lexicon lacks."""
 
     def lookup_phrase(self, frame: str, words: Words) -> Claim | None:
         return self.lexicon.lookup_phrase(f"{frame}:{phrase_key(words)}", words)
@@ -79,7 +80,7 @@ class Forms:
         return self.read_people(words[1:], "") if first == "to" else None
 
     def read_called(self, words: Words) -> Claim | None:
-        """As in "considered to be X", "classified as X"; what a thing is called as well is asked, not guessed."""
+        """As in "considered to be X", "classified as X"; this asks what a thing is called and is not a guess."""
         rest = list(words[1:])
         while rest and rest[0] in ("to", "be", "as", "of", "being", "under", "into"):
             rest = rest[1:]
@@ -101,7 +102,7 @@ class Forms:
         return found or (read_joined(rest, lambda r: self.read_known_for(r, how)) if rest else None)
 
     def read_related(self, words: Words) -> Claim | None:
-        """Read what it has to do with."""
+        """Read what it is related to."""
         rest = drop_words("rel", words)
         if not rest:
             return None
@@ -158,7 +159,7 @@ class Forms:
         return found or (self.read_place(words[at:]) if word in ("in", "at", "on") else None)
 
     def read_purpose(self, words: Words) -> Claim | None:
-        """Read what it serves for."""
+        """Read its purpose."""
         words = drop_words("for", words) if words and words[0] in word_set("skip_for") else list(words)
         while words:
             found = self.lookup_phrase("for", words)
@@ -169,7 +170,7 @@ class Forms:
 
 
 def drop_words(name: str, words: Words) -> list[str]:
-    """Drop the words at the front that mean nothing behind a set form."""
+    """Drop words at the front that mean nothing after a set form."""
     words = list(words)
     while len(words) > 1 and words[0] in word_set(f"skip_{name}"):
         words = words[1:]
@@ -177,13 +178,13 @@ def drop_words(name: str, words: Words) -> list[str]:
 
 
 LONGEST = 40
-"""Words of a predicate that are read."""
+"""Maximum number of words of a predicate."""
 _TO_DO = ("to do with", "a connection to", "a connection with", "a relation to", "a link to")
 
 
 class Grammar(Forms):
     """A reader of clauses. `naming` says what a noun phrase names, `read_place` reads prepositions of place beyond the
-    lexicon, and `by` what somebody in particular does to it; all are optional."""
+    lexicon, and `by` reads what somebody in particular does to it; all are optional."""
 
     def __init__(
         self,
@@ -201,14 +202,14 @@ class Grammar(Forms):
     # --- clauses -----------------------------------------------------------------------------------------------------
 
     def read_sentence(self, words: Words) -> Claim | None:
-        """Claim what a sentence says."""
+        """The claim of a sentence."""
         if not words or len(words) > LONGEST + 10:
             return None
         whole = self.lexicon.lookup_phrase(f"q:{phrase_key(words)}", words)
         return merge_readings(whole, self.read_clause(self.subject.parse_clause(words)))
 
     def read_clause(self, clause: Clause) -> Claim | None:
-        """Claim what a clause says."""
+        """The claim of a clause."""
         words = clause.words
         if not words:
             return None
@@ -288,7 +289,7 @@ class Grammar(Forms):
         return (parse(rest),) if first in word_set("adverbs") and rest and "than" not in rest[:1] else None
 
     def _read_passive(self, words: Words) -> Claim | None:
-        """As in "eaten by people": what is done to it, without by whom and with what stands around it."""
+        """As in "eaten by people": the action, without its agent and the words around it."""
         if not is_participle(words[0]):
             return None
         if words[-2:-1] == ("by",) and words[-1] in word_set("people") | {"humans", "people"}:
@@ -403,7 +404,7 @@ class Grammar(Forms):
             return self.read_material(rest[list(rest).index("of") + 1 :])
         return self.read_purpose(words[:-1]) if words[-1] in ("with", "using") and len(words) > 1 else None
 
-    # --- around nouns ------------------------------------------------------------------------------------------------
+    # --- modifiers of nouns ------------------------------------------------------------------------------------------
 
     def _read_adjective(self, words: Words) -> Claim | None:
         """Read the words before a noun: an adjective, the people of a place."""
@@ -451,7 +452,7 @@ class Grammar(Forms):
 
 
 def _cache_parse(parse: Parse) -> Parse:
-    """Cache a reader; it does not read what is longer than anybody says."""
+    """Cache a reader; it ignores inputs longer than any real sentence."""
 
     @lru_cache(maxsize=1 << 14)
     def cached_parse(words: tuple[str, ...]) -> Claim | None:
@@ -473,7 +474,8 @@ class ReadClaim(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words to correct slips to; `common` tells whether a word is known."""
+    """See the module. `vocabulary` gives the words for correcting typing errors; `common` tells whether a word is
+    known."""
 
     def __init__(
         self,
@@ -495,19 +497,19 @@ class Room:
         return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
     def _read_mended(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question once its slips of the pen are mended."""
+        """The claim of a question after its typing errors are corrected."""
         if all(self._is_word(word) for word in act.words):
             return None
         fixed = mend_slips(act.words, self._vocabulary(), self._is_word)
         return self._read_act(act._replace(words=tuple(fixed))) if fixed is not None else None
 
     def _read_act(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question; a name that is announced as a guess is one."""
+        """The claim of a question, or of a name announced as a guess."""
         words = list(act.words)
         claim = self.grammar.be(words) if act.guess else None
-        if claim is None or not claim.known:
+        if claim is None or not claim.known_things:
             claim = self.grammar.read_sentence(words) or claim
-        if claim is None or (claim.unread and not claim.known):
+        if claim is None or (claim.unread and not claim.known_things):
             return None
         return negate_claim(claim) if act.denied else claim
 
@@ -516,7 +518,7 @@ class Room:
 
 
 def content_words(said: str) -> frozenset[str]:
-    """The words of a message in base form, without those that carry nothing; negations do carry something.
+    """The words of a message in base form, without function words; negations are kept.
 
     >>> sorted(content_words("Why glorp the house?"))
     ['glorp', 'home', 'why']

@@ -1,6 +1,6 @@
-"""Declared phrasings: from what somebody says to what it asks, in a text file that needs no program.
+"""Declared phrasings: a text file that maps what players say to what it asks, without code.
 
-Ours. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
+Own design. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
 
     is X        it is X                     (is red; is worn on the head)
     adj X       it is X, also before a noun (a red thing, a famous person)
@@ -15,18 +15,18 @@ Ours. A line is `MEANING: PHRASE; PHRASE; ...`. A phrase begins with its frame:
     do ...      a whole question that fits no frame (do people live there; are people afraid of it)
     q X         any other whole question (q is english spoken there)
 
-`(a|b)` are alternatives, `[a]` may be absent. Articles and words of frequency do not matter, nor do forms of verbs and
+`(a|b)` are alternatives, `[a]` is optional. Articles and words of frequency do not matter, nor do forms of verbs and
 nouns. `<slot>` in a phrase stands for words that a reader of that name understands (`<time>`, `<amount>`, `<place>`).
 
-MEANING is an expression of attributes: `a & b`, `a | b`, `!a`; `a / b` is true where one of them is, false where the
-first is false and no other says more; `a?` is never false, and `a~`, for what is narrower than a, never true. Of
-phrases with a slot it is the name of one column, `column <slot>`. `[scope]` in front narrows a line to the things of
-which the attribute `scope` is true. Several lines with one phrase add up: a fact adds and never shadows.
+MEANING is an expression of attributes: `a & b`, `a | b`, `!a`; `a / b` is true if one of them is, false if the first is
+false and no other says more; `a?` is never false, and `a~`, for something narrower than a, never true. For phrases with
+a slot it is the name of one column, `column <slot>`. `[scope]` in front limits a line to the things of which the
+attribute `scope` is true. Several lines with one phrase add up: a fact adds knowledge and never overrides.
 
 `Spotter` finds declared phrasings anywhere within a sentence, for messages that are orders or questions in any frame
 ("I'd like you to ask the cook where she was"): their parts count, not the whole. Declarations have the same form
 (`MEANING: PHRASE; PHRASE`) without frames: words in any form, `(a|b)` alternatives, `[a]` optional, `<p>` a mark for
-something named, `quarrel*` every word with this beginning, `..` up to four words, none of them a comma.
+something named, `quarrel*` every word that begins like this, `..` up to four words other than commas.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from .tokens import Words, base_form, is_participle, phrase_key, tokenize, word_
 # --- whole phrases ----------------------------------------------------------------------------------------------------
 
 Reader = Callable[[Words], Any]
-"""Words -> the value that they stand for, or None."""
+"""Maps words to the value that they stand for, or None."""
 
 
 class Knows(Protocol):
     """The knowledge of a conversation."""
 
     def attribute(self, name: str) -> Claim | None:
-        """The claim that an attribute is true; None for a name that is unknown."""
+        """The claim that an attribute is true; None for an unknown name."""
         ...
 
     def column(self, name: str, value: Any) -> Claim | None:
-        """The claim that a column has a value, such as an interval; None where that cannot be asked."""
+        """The claim that a column has a value, such as an interval; None if that cannot be asked."""
         ...
 
     def home(self, yes: int) -> int:
-        """The things of all sorts of which one at least is among the given ones."""
+        """The things of all sorts of which at least one is among the given ones."""
         ...
 
 
 PREPOSITIONS: Mapping[str, str] = {
     word: to for pair in word_set("prepositions") for word, _, to in [pair.partition(":")]
 }
-"""Prepositions of place, and what is kept of them."""
+"""Prepositions of place, and their canonical forms."""
 _WHOLE = ("are", "were", "was", "did", "is", "can")
 _WHOLE_IF = (word_set("people") | word_set("pronouns") | word_set("subjects")) - {"one"}
 _OPTION = re.compile(r"\[([^\[\]()]*)\]|\(([^\[\]()]*)\)")
@@ -91,7 +91,7 @@ def expand_phrase(phrase: str) -> Iterator[str]:
 
 
 def be_key(words: Words) -> str:
-    """Return the key, with its frame, of what follows "it is": passives are things done to it."""
+    """The key, with its frame, of what follows "it is": passives are things done to it."""
     dropped = word_set("dropped")
     first = next((w for w in words if w not in dropped), "")
     return f"{'ob' if is_participle(first) else 'is'}:{phrase_key(words)}"
@@ -131,7 +131,7 @@ class Line(NamedTuple):
     phrases: Sequence[str]
 
     def spelled_phrases(self) -> Iterator[str]:
-        """Its phrases, alternatives spelled out."""
+        """Its phrases, with alternatives spelled out."""
         for phrase in self.phrases:
             yield from expand_phrase(phrase)
 
@@ -154,7 +154,7 @@ def parse_lines(text: str) -> list[Line]:
 
 
 class _Slotted(NamedTuple):
-    """A phrase with a slot: the words before it, its name, the words behind it."""
+    """A phrase with a slot: the words before it, its name, the words after it."""
 
     before: str
     slot: str
@@ -163,8 +163,8 @@ class _Slotted(NamedTuple):
 
 
 class Lexicon:
-    """The phrasings of a conversation. `slots` reads the words of a slot; the lines `beside` count only for phrases
-    that no other line has. Options that name an unknown attribute are left out."""
+    """The phrasings of a conversation. `slots` reads the words of a slot; the lines in `beside` count only for phrases
+    that no other line has. Options that name an unknown attribute are ignored."""
 
     def __init__(
         self, declared: Iterable[Line], knows: Knows, slots: Mapping[str, Reader], beside: Iterable[Line] = ()
@@ -201,7 +201,7 @@ class Lexicon:
         return self._lines.keys()
 
     def lookup_phrase(self, k: str, words: Words = ()) -> Claim | None:
-        """Claim what a key asks, or its words where a phrase with a slot fits them."""
+        """The claim of a key, or of its words if a phrase with a slot fits them."""
         return None if k.endswith((":", ": ")) else self._asked(k, tuple(words))
 
     def _look_up(self, k: str, words: tuple[str, ...]) -> Claim | None:
@@ -218,20 +218,20 @@ class Lexicon:
         return found._replace(yes=found.yes & scope, no=found.no & scope)
 
     def _add_claim(self, parts: Sequence[Claim], k: str) -> Claim:
-        """Combine several meanings of one phrase: true where one is, and what something *is* only where the first does
-        not deny it; false where the first is false and no other says or may say more."""
+        """Combine several meanings of one phrase: true if one is, and for what something *is* only if the first does
+        not deny it; false if the first is false and no other says or may say more."""
         first, *more = parts
         yes, no, whole = first.yes, first.no, k.startswith(("is:", "adj:", "q:"))
         for q in more:
             home = self._knows.home(q.yes)
             yes |= q.yes & ~first.no if whole else q.yes
-            no = no & (q.no | ~home) | q.no & home & ~first.known & ~yes
+            no = no & (q.no | ~home) | q.no & home & ~first.known_things & ~yes
         return first if not more else Claim(" / ".join(q.text for q in parts), yes, no & ~yes)
 
     # --- slots -------------------------------------------------------------------------------------------------------
 
     def _fill_slots(self, k: str, words: tuple[str, ...]) -> Claim | None:
-        """Return the first phrase with a slot that fits all of the words and whose slot can be read."""
+        """The first phrase with a slot that fits all of the words and whose slot can be read."""
         for first in dict.fromkeys((k.split(" ", maxsplit=1)[0], k.partition(":")[0] + ":")):
             for row in self._slotted.get(first, ()):
                 found = self._fit_slots(row, k, words)
@@ -275,12 +275,12 @@ class Lexicon:
 
 
 def _phrase_options(line: Line) -> int:
-    """Order lines with the same phrase: the one about fewer attributes first; of equals, the earlier."""
+    """Order lines with the same phrase: the one about fewer attributes first; among equals, the earlier."""
     return len(re.findall(r"[|&/]", line.meaning))
 
 
 def _kept_words(words: Words, n: int, before: str) -> int | None:
-    """Return where the first n words that count end; they must be the words before the slot."""
+    """The end of the first n words that count; they must be the words before the slot."""
     dropped, i, seen = word_set("dropped"), 0, list[str]()
     while i < len(words) and len(seen) < n:
         seen += [] if words[i] in dropped or words[i] == "," else [base_form(words[i])]
@@ -289,7 +289,7 @@ def _kept_words(words: Words, n: int, before: str) -> int | None:
 
 
 def _back_reference(words: Words, n: int) -> int:
-    """Return where the last n words that count begin."""
+    """The start of the last n words that count."""
     dropped, i = word_set("dropped"), len(words)
     while i and n:
         i -= 1
@@ -321,14 +321,14 @@ class _Node(NamedTuple):
     ends: list[str]
 
     def add_word(self, part: str, node: _Node) -> None:
-        """Makes a word lead to a node."""
+        """Make a word lead to a node."""
         if part[-1] == "*":
             self.stems.setdefault(part[:3], []).append((part[:-1], node))
         else:
             self.words.setdefault(part if part[0] == "<" else base_form(part), []).append(node)
 
     def walk_phrase(self, words: Sequence[str], at: int, ends: dict[str, int]) -> None:
-        """Notes where phrases end that go on from here with the word at `at`."""
+        """Record where phrases end that continue from here with the word at `at`."""
         for meaning in self.ends:
             ends[meaning] = max(at, ends.get(meaning, 0))
         if at == len(words):
@@ -354,7 +354,7 @@ def _new_node() -> _Node:
 
 
 def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
-    """Return the node behind some words."""
+    """The node after some words."""
     for word in words:
         step = _new_node()
         node.add_word(word, step)
@@ -363,7 +363,7 @@ def _lead_node(node: _Node, words: Iterable[str]) -> _Node:
 
 
 def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
-    """Leads a phrase from a node on; alternatives meet behind them."""
+    """Add a phrase below a node; alternatives meet after them."""
     heads = [root]
     for part in _PART.findall(phrase):
         node = _new_node()
@@ -382,7 +382,7 @@ def _add_phrase(root: _Node, phrase: str, meaning: str) -> None:
 
 
 class Spotter:
-    """The phrasings of some declared lines; sentences come as the base forms of their words (`search_forms`).
+    """The phrasings of some declared lines; sentences are given as the base forms of their words (`search_forms`).
 
     >>> from .lexicon import parse_lines
     >>> spotter = Spotter(parse_lines("alibi: where .. you; alibi\\nstrife: (quarrel*|row) .. with <v>"))
@@ -397,7 +397,7 @@ class Spotter:
                 _add_phrase(self._root, phrase, line.meaning)
 
     def find_spots(self, words: Sequence[str]) -> list[Spot]:
-        """All phrases in a sentence, from left to right; of those of one meaning that begin alike, the longest."""
+        """All phrases in a sentence, from left to right; the longest of those with one meaning and start."""
         found: dict[tuple[str, int], int] = {}
         root = self._root
         for at, word in enumerate(words):
@@ -409,10 +409,10 @@ class Spotter:
         return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
 
     def find_meanings(self, words: Sequence[str]) -> frozenset[str]:
-        """The meanings that a sentence has."""
+        """The meanings in a sentence."""
         return frozenset(spot.meaning for spot in self.find_spots(words))
 
 
 def search_forms(words: Iterable[str]) -> list[str]:
-    """The forms in which a sentence is searched: base forms, and marks such as `@v` and `@p3` by their kind."""
+    """The forms used for searching a sentence: base forms, and marks such as `@v` and `@p3` by their kind."""
     return [f"<{word[1:].rstrip('0123456789')}>" if word[0] == "@" else base_form(word) for word in words]

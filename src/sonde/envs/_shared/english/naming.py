@@ -1,23 +1,23 @@
-"""Names in a message: where they stand, which of them it proposes as the answer, and whether it names the secret.
+"""Names in a message: their positions, which of them it proposes as the answer, and whether it names the secret.
 
-Ours. A conversation says which candidates some words name (`Names`); the rest holds in every conversation.
+Own design. A conversation defines which candidates some words name (`Names`); the rest is the same in every
+conversation.
 
 *Mentions.* A name that is denied, reported, supposed, compared with, or given up does not count.
 
-*Proposals.* A sentence proposes a candidate where the clause that names it says nothing else: "it is X", "the city
-must be X", "X" alone. What stands for the hidden thing is a pronoun, a phrase such as "what you have in mind", or the
-kind that the opening names ("the illness or remedy"). Clauses without a name may lead up to it ("Based on your
-answers, ...", "I have a feeling that ..."), if they neither deny nor report nor suppose anything; a description behind
-the name is cut off.
+*Proposals.* A sentence proposes a candidate if the clause that names it says nothing else: "it is X", "the city must be
+X", "X" alone. The hidden thing may be a pronoun, a phrase such as "what you have in mind", or the kind that the opening
+names ("the illness or remedy"). Clauses without a name may precede ("Based on your answers, ...", "I have a feeling
+that ..."), if they neither deny nor report nor suppose anything; a description after the name is cut off.
 
-*The verdict* is on a message whose reader says "Goal reached" and that the rules do not read as a guess or a question.
-In PAPRIKA (arXiv 2502.17543, appendix D) a judge decides; here the names do:
+*The verdict* is on a message to which the user says "Goal reached" and that the rules do not read as a guess or a
+question. In PAPRIKA (arXiv 2502.17543, appendix D) a judge decides; here the names do:
 
-    right     the secret, and no other candidate in its place
+    right     the secret, and no other candidate instead of it
     wrong     other candidates and nothing else, or the secret as one of several answers
     nothing   no name that counts, in a message that denies, reports, orders, or asks an open question or, without any
               name, what something does or has
-    unclear   anything else: it takes somebody who understands the message
+    unclear   anything else: deciding it requires understanding the message
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _ORDERS = word_set("name_orders")
 
 class Names(NamedTuple):
     """The names of a game: `find` returns the mask of the candidates that at most `longest` words name; `secret` is the
-    mask of the hidden one, `beside` that of candidates that may be named beside it (what it is a kind of). `begins`
-    tells whether a name may begin with a word, `aside` whether the word before a name makes it no candidate ("in
-    Singapore"). `kinds` are the opening's words for the hidden thing ("illness or remedy"); `epithets` may stand
-    between "the" and a name ("the beautiful Rome"). `common`: names are common nouns, so that a clause behind one says
-    which of them is meant."""
+    mask of the hidden one, `beside` that of candidates that may be named with it (what it is a kind of). `begins` tells
+    whether a name may begin with a word, `aside` whether the word before a name makes it no candidate ("in Singapore").
+    `kinds` are the opening's words for the hidden thing ("illness or remedy"); `epithets` may stand between "the" and a
+    name ("the beautiful Rome"). `common`: names are common nouns, so that a clause after one says which of them is
+    meant."""
 
     find: Callable[[str], int]
     longest: int
@@ -74,15 +74,15 @@ _CERTAIN = re.compile(
     r"|my money is on|(?:sounds|seems) like|take a (?:shot|guess)|all signs point to|everything points to"
     r"|narrows (?:it|things) down to)\b"
 )
-"""What says, in many words, no more than that somebody is certain."""
+"""Wordy phrases that only say that somebody is certain."""
 _BUT = re.compile(r"\b(?:any|every)(?:thing|one|body|where) but\b")
 _PLANNED = re.compile(
     r"\bi (?:was (?:about|going) to|almost|nearly|(?:had |have )?(?:first |initially |at first )?thought (?:it|that|of)"
     r"|used to think|would have)\b"
 )
-"""What makes a name one that is no longer meant."""
+"""Words before a name that is no longer meant."""
 _FRAME = word_set("name_frame")
-"""Words that name nothing by themselves, and say nothing of an answer."""
+"""Words that name nothing by themselves, and say nothing about an answer."""
 _DENYING = word_set("name_denying")
 _REPORTS = word_set("name_reports")
 _SUPPOSING = word_set("name_supposing")
@@ -105,8 +105,7 @@ def name_lookup(known: Mapping[str, int]) -> Callable[[str], int]:
 
 
 def message_words(said: str) -> list[str]:
-    """Return the words and marks of a message in which names are searched, without phrases that only say how certain
-    somebody is."""
+    """The words and marks of a message for finding names, without phrases that only express certainty."""
     low = ascii_lower(said)
     return tokenize(_BUT.sub("never", _CERTAIN.sub(" ", low)), ".!?;:,/&")
 
@@ -117,17 +116,17 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def drop_retracted(words: Sequence[str]) -> Sequence[str]:
-    """Drop what is taken back: "Rome? No, Oslo" says Oslo."""
+    """Drop what is retracted: "Rome? No, Oslo" says Oslo."""
     starts = (i for i in range(len(words) - 2, 0, -1) if words[i] in _BACK and words[i + 1] == ",")
     at = next((i for i in starts if words[i - 1] in BREAKS | _BACK), 0)
     return words[at + 2 :] if at else words
 
 
-# --- where names stand -----------------------------------------------------------------------------------------------
+# --- positions of names -----------------------------------------------------------------------------------------------
 
 
 def find_mentions(words: Sequence[str], names: Names) -> list[Mention]:
-    """The names in a message, the longest at every place."""
+    """The names in a message, the longest at each position."""
     found, at = list[Mention](), 0
     while at < len(words):
         if not names.begins(words[at]):
@@ -142,7 +141,7 @@ def find_mentions(words: Sequence[str], names: Names) -> list[Mention]:
 
 
 def _name_end(words: Sequence[str], at: int, longest: int) -> int:
-    """Return where a name must end: commas may be in it, other marks may not."""
+    """The position where a name must end: it may contain commas, but no other marks."""
     return next(
         (i for i in range(at, min(at + longest, len(words))) if words[i] in _MARKS), min(at + longest, len(words))
     )
@@ -153,13 +152,13 @@ def _named_candidates(words: Sequence[str], names: Names) -> int:
 
 
 def mark_names(words: Sequence[str], mentions: Sequence[Mention]) -> list[str]:
-    """The words with a sign for each one that is part of a name."""
+    """The words, with a placeholder for each word of a name."""
     inside = {i for m in mentions for i in range(m.start, m.end)}
     return [NAME if i in inside else w for i, w in enumerate(words)]
 
 
 def is_frame(words: Sequence[str]) -> bool:
-    """Whether words say nothing but that what is named beside them is the answer; what happens to be so is so."""
+    """Whether words only say that the name beside them is the answer; "happens to be" counts as "is"."""
     return all(
         w in _FRAME
         or w in BREAKS
@@ -193,7 +192,7 @@ def is_set_aside(words: Sequence[str], mention: Mention) -> bool:
 
 
 def _last_part_start(words: Sequence[str], marks: frozenset[str]) -> int:
-    """Return where the last part of the words begins."""
+    """The start of the last part of the words."""
     return next((i + 1 for i in range(len(words) - 1, -1, -1) if words[i] in marks), 0)
 
 
@@ -204,7 +203,7 @@ def drop_expectant_not(clause: Sequence[str]) -> Sequence[str]:
 
 
 def is_supposition(clause: Sequence[str]) -> bool:
-    """Whether a clause states a condition; who wonders whether it is so does not."""
+    """Whether a clause states a condition; "I wonder whether it is ..." does not."""
     return "let us say" in " ".join(clause) or any(
         w in _SUPPOSING and v not in _WONDERING for v, w in pairwise(["", *clause])
     )
@@ -216,15 +215,15 @@ def _is_comparison(clause: Sequence[str]) -> bool:
 
 
 MOST_QUESTIONS = 2
-"""A message that asks more lists what might be, and proposes nothing."""
+"""A message with more questions than this lists possibilities, and proposes nothing."""
 _PAST = word_set("name_past")
 _ASKING = word_set("name_asking")
 _DESCRIBING = word_set("name_describing")
-"""What begins a description behind a name."""
+"""Words that begin a description after a name."""
 _DETERMINERS = frozenset(("the", "this", "that", "your", "my", "our"))
 _OF_US = index_phrases(word_list("of_us"))
 _SELF = frozenset(("i", "me", "my", "we", "us", "our", "you", "your", "it", "this", "that"))
-"""Of whom a clause speaks that may lead up to a guess."""
+"""Subjects of a clause that may precede a guess."""
 _ASKER = frozenset(("i", "my", "we", "our"))
 _THING = frozenset(("it", "this", "that", "you", "your"))
 _KNOWN = frozenset(("know", "visit", "like", "love"))
@@ -243,7 +242,7 @@ class _Piece(NamedTuple):
 
 
 def find_proposals(said: str, names: Names, negated: bool = False) -> Sequence[int]:
-    """The candidates that a message proposes. `negated`: a question with "not" that expects a yes proposes as well.
+    """The candidates that a message proposes. With `negated`, a negative question that expects a yes also proposes.
 
     >>> names = Names(name_lookup({"rome": 1, "oslo": 2}), 1, kinds=(("old", "town"),))
     >>> [find_proposals(said, names) for said in ("It's Rome, also called Oslo.", "A city like Rome?")]
@@ -275,11 +274,11 @@ def _fold_words(words: Sequence[str], names: Names) -> Sequence[str]:
     return [w for v, w in zip(before, words, strict=False) if v != "the" or w not in names.epithets]
 
 
-# --- what stands for the hidden thing --------------------------------------------------------------------------------
+# --- phrases for the hidden thing ------------------------------------------------------------------------------------
 
 
 def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequence[str]:
-    """Replace everything that stands for the hidden thing by "it".
+    """Replace every phrase for the hidden thing by "it".
 
     >>> " ".join(fold_subject("is the wild animal that you are thinking of a lion".split(), [("wild", "animal")]))
     'is it a lion'
@@ -295,7 +294,7 @@ def fold_subject(words: Sequence[str], kinds: Sequence[tuple[str, ...]]) -> Sequ
 
 
 def _subject_end(words: Sequence[str], at: int, kinds: Sequence[tuple[str, ...]]) -> int:
-    """Return the end of a phrase for the hidden thing that starts at `at`; 0 if there is none."""
+    """The end of a phrase for the hidden thing that starts at `at`; 0 if there is none."""
     if words[at] == "what":
         n = match_length(words[at + 1 :], _OF_US)
         return at + 1 + n if n else 0
@@ -335,7 +334,7 @@ def _sentence_proposals(words: Sequence[str], names: Names, negated: bool) -> li
 
 
 def _description_start(words: Sequence[str], at: int, common: bool) -> int:
-    """Return where the description behind a name begins; behind common nouns only a comma starts one."""
+    """The start of the description after a name; after common nouns only a comma starts one."""
     starts = (i for i in range(at, len(words)) if words[i] in _DESCRIBING and (words[i - 1] == "," or not common))
     return next((i for i in starts if words[i - 1] != NAME or words[i] not in ("as", "that")), len(words))
 
@@ -356,7 +355,7 @@ def _split_pieces(words: Sequence[str]) -> Iterator[_Piece]:
 
 
 def _is_proposal(pieces: Sequence[_Piece], negated: bool, common: bool) -> bool:
-    """Whether every part that names a candidate says that it is the answer, and no other part speaks against it."""
+    """Whether every part that names a candidate says that it is the answer, and no other part contradicts it."""
     naming = [p for p in pieces if NAME in p.words]
     others = [p for p in pieces if NAME not in p.words]
     plain = all(map(_says_nothing, others))
@@ -369,17 +368,17 @@ def _is_proposal(pieces: Sequence[_Piece], negated: bool, common: bool) -> bool:
 
 
 def _is_bare(piece: _Piece) -> bool:
-    """Whether a part is a name, and no statement about it."""
+    """Whether a part is a bare name, not a statement about it."""
     return piece.words[0] == NAME and _IS.isdisjoint(piece.words)
 
 
 def _says_nothing(piece: _Piece) -> bool:
-    """Whether a part has nothing but words around a guess, such as "question 17", or only denies another name."""
+    """Whether a part has only words around a guess, such as "question 17", or only denies another name."""
     return is_frame([w for w in piece.words if w not in ("", "not") and not w.isdigit()])
 
 
 def _is_announced(piece: _Piece, pieces: Sequence[_Piece]) -> bool:
-    """Whether a name alone stands where a guess is expected: "my proposal: X", "not Y, but X"."""
+    """Whether a bare name stands where a guess is expected: "my proposal: X", "not Y, but X"."""
     if piece.before == "but":
         return True
     leading = pieces[pieces.index(piece) - 1]
@@ -387,7 +386,7 @@ def _is_announced(piece: _Piece, pieces: Sequence[_Piece]) -> bool:
 
 
 def _leads_up(piece: _Piece) -> bool:
-    """Whether a part without a name may stand beside a guess."""
+    """Whether a part without a name may accompany a guess."""
     first = piece.words[0]
     if first in CHOICE or "" in piece.words:
         return first not in CHOICE - {"and"} and _says_nothing(piece)
@@ -400,7 +399,7 @@ def _leads_up(piece: _Piece) -> bool:
 
 
 def _names_answer(words: Sequence[str], negated: bool) -> bool:
-    """Whether a clause says of the name in it that it is the answer."""
+    """Whether a clause says that the name in it is the answer."""
     words = [w for w in drop_expectant_not(words) if w != "why"] if negated else words
     at, end = words.index(NAME), len(words) - list(reversed(words)).index(NAME)
     lead, tail = _main_clause(words[:at]), words[end:]
@@ -413,7 +412,7 @@ def _names_answer(words: Sequence[str], negated: bool) -> bool:
 
 
 def _is_question_about(lead: Sequence[str]) -> bool:
-    """As in "what is", "did it", "can it", or, behind a comma, "as in"."""
+    """As in "what is", "did it", "can it", or, after a comma, "as in"."""
     if not lead:
         return False
     does = lead[0] in word_set("aux") - BE and len(lead) == 2 and lead[1] in _THING
@@ -421,7 +420,7 @@ def _is_question_about(lead: Sequence[str]) -> bool:
 
 
 def _main_clause(lead: Sequence[str]) -> Sequence[str]:
-    """Return the words before a name without the clause above them: "it is" in "I am quite sure that it is"."""
+    """The words before a name without the main clause: "it is" in "I am quite sure that it is"."""
     if is_frame(lead) or lead[0] not in ("i", "we", "it", "this", "that"):
         return lead
     starts = (i for i in range(1, len(lead)) if lead[i] in (*_THING, "the"))
@@ -429,8 +428,8 @@ def _main_clause(lead: Sequence[str]) -> Sequence[str]:
 
 
 def _is_about_else(lead: Sequence[str]) -> bool:
-    """Whether a clause speaks of something other than the hidden thing: of what was guessed before, of what there is,
-    of whatever has a capital."""
+    """Whether a clause is about something other than the hidden thing: an earlier guess, existence ("there is"), a
+    possessor ("has a capital")."""
     held = frozenset(lead)
     return (
         not held.isdisjoint(_WAS)
@@ -449,7 +448,7 @@ def _is_of_asker(lead: Sequence[str]) -> bool:
 
 
 def _is_governed(lead: Sequence[str]) -> bool:
-    """Whether a name is what somebody knows or goes to, or what something is about."""
+    """Whether a name is the object of knowing or going to, or the topic of something."""
     *_, before, last = ["", "", *(w for w in lead if w != "the")]
     if any(a in ("have", "has") and b in ("been", "you") for a, b in pairwise(lead)):
         return True
@@ -509,12 +508,12 @@ def only_names(said: str, names: Names) -> bool:
 
 
 def _is_description(words: Sequence[str]) -> bool:
-    """Whether a message without a name asks what something does or has, and not what it is."""
+    """Whether a message without a name asks what something does or has, not what it is."""
     return bool(words) and words[0] in _DOES and words[1:2] != ["you"] and _NAMING.isdisjoint(words)
 
 
 def _are_only_aside(mentions: Sequence[Mention], meant: Sequence[Mention], secret: int) -> bool:
-    """Whether names are there and none of them counts, or none of those of the secret."""
+    """Whether there are names and none of them counts, or none of the secret's."""
     aside = [m for m in mentions if m not in meant]
     return bool(aside) and (
         not meant or (any(m.who & secret for m in aside) and all(not m.who & secret for m in meant))

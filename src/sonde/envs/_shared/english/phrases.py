@@ -1,14 +1,12 @@
-"""Parts of a clause: what is joined, and noun phrases.
+"""Parts of a clause: joined parts and noun phrases. Own design.
 
-Joins: parts joined by "or", "and", "but", "rather than".
+Joins: parts joined by "or", "and", "but", "rather than". A part may omit words that it shares with its neighbour ("made
+of glass or stone", "a political or military leader"). A part that is not understood stays as an unread claim: "a dog
+and glorpish" is false if "a dog" is false.
 
-Ours. A part may leave out words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false where "a dog" is false.
-
-Noun phrases: a name or a kind of thing, with adjectives before it and modifiers behind it.
-
-Ours. The conversation says what a whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not.
-Adjectives and modifiers narrow it: "a glorpish mammal" is false of everything but mammals, and unknown of mammals.
+Noun phrases: a name or a kind of thing, with adjectives before it and modifiers after it. The conversation says what a
+whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not. Adjectives and modifiers narrow it: "a
+glorpish mammal" is false of everything but mammals, and unknown of mammals.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ Parse = Callable[[Words], "Claim | None"]
 _RATHER = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"))
 _BUT_NOT = (*_RATHER, ("but", "not"), ("and", "not"))
 _ALONE = PREPOSITIONS.keys() | word_set("alone")
-"""What a part that stands for itself begins with; others share the words of the first one."""
+"""Words that begin a self-contained part; other parts share the first words of the first part."""
 _MOST = 6
-"""Parts that are read."""
+"""Maximum number of parts."""
 
 
 def is_joined(words: Words) -> bool:
@@ -35,13 +33,13 @@ def is_joined(words: Words) -> bool:
 
 
 def is_harmless(words: Words) -> bool:
-    """Whether words that are not understood can at least not turn what is said beside them."""
+    """Whether words that are not understood cannot invert the meaning of their neighbours."""
     return 0 < len(words) <= 12 and word_set("turns").isdisjoint(words)
 
 
 def read_joined(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
-    """Claim what joined parts say; None where nothing joins them, or they are not understood. `shares`: a verb alone
-    takes the object of the last one ("write and send letters")."""
+    """The claim of joined parts; None if nothing joins them, or they are not understood. `shares`: a verb alone takes
+    the object of the last one ("write and send letters")."""
     for form in _BUT_NOT:
         at = next((i for i in range(1, len(words) - len(form)) if tuple(words[i : i + len(form)]) == form), 0)
         if at:
@@ -116,7 +114,8 @@ def _read_part(part: Words, done: list[list[str]], later: list[list[str]], parse
 # --- noun phrases -----------------------------------------------------------------------------------------------------
 
 Naming = Callable[[tuple[str, ...], bool], "Claim | None"]
-"""The words of a noun phrase without its article, and whether it has one -> what they name: a guess, or a kind."""
+"""Maps the words of a noun phrase without its article, and whether it has one, to what they name: a guess, or a
+kind."""
 
 
 def strip_article(words: Words) -> tuple[Words, bool]:
@@ -143,7 +142,7 @@ class Nouns:
         self._naming, self._adjective, self._modifier = naming, adjective, modifier
 
     def read_named(self, words: Words) -> Claim | None:
-        """Claim what a whole noun phrase names."""
+        """The claim of a whole noun phrase that names something."""
         rest, article = strip_article(words)
         whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
         if whole is not None and whole.goal:
@@ -151,7 +150,7 @@ class Nouns:
         return self._naming(tuple(rest), article) if rest else None
 
     def read_kind(self, words: Words) -> Claim | None:
-        """A kind of thing; a guess is no head: "a guitar used in rock music" is not known."""
+        """A kind of thing. A guess is not a kind: "a guitar used in rock music" is unknown."""
         rest, _ = strip_article(words)
         if len(rest) == 1 and base_form(rest[0]) in word_set("generic"):
             return EVERYTHING
@@ -163,7 +162,7 @@ class Nouns:
         )
 
     def read_phrase(self, words: Words) -> Claim | None:
-        """A noun with adjectives before it and modifiers behind it."""
+        """A noun with adjectives before it and modifiers after it."""
         found = self.read_named(words)
         if found is not None:
             return found
@@ -176,7 +175,7 @@ class Nouns:
         return found if found is not None else self._read_followed(words, article)
 
     def _read_apposition(self, words: Words) -> Claim | None:
-        """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and what it is the name of."""
+        """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and the kind of its bearer."""
         at = next((i for i, w in enumerate(words) if w == ","), 0)
         apposed = 0 < at < len(words) - 1 and words[at + 1] in word_set("apposed")
         if apposed and is_harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
@@ -198,7 +197,7 @@ class Nouns:
         return found
 
     def _read_described(self, words: Words) -> Claim | None:
-        """As in "small domestic animal": every adjective holds, and the noun."""
+        """As in "small domestic animal": every adjective and the noun must hold."""
         words = [w for w in words if w not in word_set("dropped")]
         if "to" in words or len(words) < 2:
             return None
@@ -214,7 +213,7 @@ class Nouns:
         return None
 
     def _read_adjectives(self, words: Words) -> list[Claim] | None:
-        """Read the words before a noun: all together, else one by one; none may invert the meaning."""
+        """Read the words before a noun: all together, otherwise one by one; none may invert the meaning."""
         whole = self._adjective(words)
         if whole is not None:
             return [whole]
@@ -231,7 +230,7 @@ class Nouns:
         return parts
 
     def _read_followed(self, words: Words, article: bool) -> Claim | None:
-        """Read a noun and what follows it; a tail that is not understood narrows the noun at least."""
+        """Read a noun and what follows it; a tail that is not understood at least narrows the noun."""
         for at in range(1, len(words)):
             if not _is_follower(words[at:]) or is_participle(words[0]):
                 continue
@@ -260,5 +259,6 @@ def _is_follower(words: Words) -> bool:
 
 
 def _is_ranked(words: Words) -> bool:
-    """As in "the heaviest animal": what follows narrows the rank, so what is not first of all may be first there."""
+    """As in "the heaviest animal": what follows narrows the ranking, so a thing that is not first overall may be first
+    within it."""
     return any((w.endswith("est") and w not in word_set("unranked")) or w in word_set("ranks") for w in words)

@@ -1,16 +1,13 @@
-"""Sentences: what a message does (speech acts), and who does what in it (clauses).
+"""Sentences: what a message does (speech acts), and who does what in it (clauses). Own design.
 
-Speech acts: find the sentence of a message that asks, and strip the politeness around it.
+Speech acts: find the sentence of a message that asks, and strip the politeness around it. A message is one yes/no
+question, one statement or one guess, in any polite frame. Requests, open questions and several questions at once are
+separate kinds, because some games treat them as invalid. Remarks about the game, its rules or the answerer are never
+obeyed. The word lists are in `english.txt`.
 
-Ours. A message is one yes/no question, one statement or one guess, in any polite frame. Requests, open questions and
-several questions at once are separate kinds, because some games call them invalid. What a message says about the game,
-its rules or the answerer is never obeyed. The word lists are in `english.txt`.
-
-Clauses: the words for the hidden thing, who does something to it, and what is said of it.
-
-Ours. "It", "this animal" and "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most
-children" are those who do something to it. Where the hidden thing is the one who is spoken to, the conversation says so
-(`Subject.you`).
+Clauses: the words for the hidden thing, who does something to it, and what is said about it. "It", "this animal" and
+"the thing you are thinking of" stand for the hidden thing; "people", "you" and "most children" are those who do
+something to it. If the hidden thing is the person addressed, the conversation sets `Subject.you`.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ from .tokens import (
 
 Kind = Literal["asks", "open", "several", "unclear"]
 LONGEST = 600
-"""Characters that are read; longer messages are unclear."""
+"""Maximum characters of a message; longer ones are unclear."""
 
 
 class SpeechAct(NamedTuple):
@@ -61,7 +58,7 @@ _EXAMPLES = re.compile(
 )
 _SEVERAL = re.compile(r"\?(?=[^?]*\w[^?]*\?)")
 _DEEPEST = 6
-"""Frames that are taken off one after another."""
+"""Maximum number of nested frames that are removed."""
 
 
 @cache
@@ -76,7 +73,7 @@ def list_pattern(name: str, form: str) -> re.Pattern[str]:
 
 
 _ITS_FORMS = re.compile(r"\bits(?= (?:on|in|at|near|by|an?|the|not)\b)")
-"""What lacks its apostrophe: nothing that belongs to it begins with these."""
+""""its" for "it's": nothing that it possesses begins with these words."""
 
 
 @lru_cache(maxsize=1 << 13)
@@ -103,12 +100,12 @@ def read_act(said: str) -> SpeechAct:
 
 
 _BACK = frozenset(("no", "nope", "wait", "actually"))
-"""What begins a sentence that takes back the one before."""
+"""Words that begin a sentence which retracts the one before."""
 
 
 def _split_message(said: str) -> tuple[list[list[str]], int]:
-    """The sentences of a message, and which of them asks: the one with the question mark, else the last that says
-    anything."""
+    """The sentences of a message, and the index of the one that asks: the one with the question mark, otherwise the
+    last that says anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
     text = _ITS_FORMS.sub("it is", _NUMBERING.sub("", text))
     parts, asked = list[list[str]](), -1
@@ -125,12 +122,12 @@ def _split_message(said: str) -> tuple[list[list[str]], int]:
 
 
 def _is_closing(words: Words) -> bool:
-    """Whether a sentence says nothing but that the one before it was the question or guess."""
+    """Whether a sentence only says that the one before it was the question or guess."""
     return list_pattern("after", r"^(?:{0})(?: ,)?$").match(" ".join(words).strip(" ,")) is not None
 
 
 def _is_conditional(parts: list[list[str]], asked: int) -> bool:
-    """Whether a sentence besides the question sets conditions on the answer."""
+    """Whether a sentence other than the question sets conditions on the answer."""
     words = set(word_list("condition"))
     rest = [part for i, part in enumerate(parts) if i != asked and not _is_closing(part)]
     return any(not words.isdisjoint(part) for part in rest) or any("if" in p for p in parts[asked + 1 :])
@@ -141,7 +138,7 @@ def _is_open(words: Words) -> bool:
 
 
 def _strip_frames(words: Words) -> SpeechAct:
-    """The question inside its frames."""
+    """The question without its frames."""
     text = " ".join(_strip_fillers(_strip_preamble(words))).strip(" ,")
     denied = guess = False
     for _ in range(_DEEPEST):
@@ -167,7 +164,7 @@ def _strip_fillers(words: Words) -> Words:
 
 
 def _strip_preamble(words: Words) -> Words:
-    """The clause behind "since it is alive, ..."; conditions are no preambles."""
+    """The clause after "since it is alive, ..."; conditions are not preambles."""
     if words[0] not in word_set("preambles"):
         return words
     asks = word_set("aux") | {"i", "my", "it"}
@@ -187,11 +184,11 @@ _LOOKS = r"(?<!look)(?<!looks)(?<!taste)(?<!tastes)(?<!sound)(?<!sounds)(?<!smel
 
 
 _ERRAND = re.compile(r"\b(?:go|come) and (?!(?:go(?:es)?|come|back|up|down|away)\b)(?=[a-z])")
-"""As in "do people go and vote there": the second verb says it all."""
+"""As in "do people go and vote there": the second verb carries the meaning."""
 
 
 def _strip_echo(text: str) -> str:
-    """Drop an echo at the end; "it is not big, is it" asks whether it is big."""
+    """Drop a tag question at the end; "it is not big, is it" asks whether it is big."""
     found = _ECHO.search(text)
     if found is None:
         return text
@@ -200,7 +197,7 @@ def _strip_echo(text: str) -> str:
 
 
 def _strip_tail(text: str) -> str:
-    """Drop examples, an echo, asides and tags at the end."""
+    """Drop examples, tag questions and asides at the end."""
     text = list_pattern(
         "example",
         r" , {0}(?: ,)? .*$|"
@@ -213,13 +210,13 @@ def _strip_tail(text: str) -> str:
     return list_pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
 
 
-# --- what leads up to a sentence, and what hands on -------------------------------------------------------------------
+# --- preambles and reported speech -----------------------------------------------------------------------------------
 
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
 
 
 def is_reported(said: str) -> bool:
-    """Whether a message hands on, before a colon, what somebody else says.
+    """Whether the words before a colon report what somebody else says.
 
     >>> is_reported("Somebody told me: Oslo"), is_reported("You told me of a fjord: is it Oslo?")
     (True, False)
@@ -232,7 +229,7 @@ _SUPPOSING = frozenset(("assuming", "supposing", "imagining", "pretending", "gra
 
 
 def opens_preamble(word: str) -> bool:
-    """Whether a clause that begins with this word leads up to what is said; one that supposes something does not.
+    """Whether a clause that begins with this word is a preamble; clauses that suppose something are not.
 
     >>> [word for word in ("based", "taking", "bring", "assuming", "if") if opens_preamble(word)]
     ['based', 'taking']
@@ -242,7 +239,7 @@ def opens_preamble(word: str) -> bool:
 
 
 def skip_preamble(words: Words) -> Words:
-    """A sentence without the clause that leads up to it.
+    """A sentence without its preamble.
 
     >>> skip_preamble("based on that , i accuse him".split())
     ['i', 'accuse', 'him']
@@ -261,7 +258,7 @@ _PARTS = frozenset(("its", "their", "his", "her", "the"))
 
 
 class Clause(NamedTuple):
-    """A parsed clause. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which of them) do ... to it; `part`:
+    """A parsed clause. `be`: it is ...; `do`: it does ...; `done`: people (`who`: which group) do ... to it; `part`:
     its `who` is ...; `by`: somebody in particular does ... to it; `bare`: words without a subject."""
 
     frame: Frame
@@ -277,10 +274,10 @@ class Subject:
     heads: frozenset[str] = field(default_factory=lambda: word_set("heads"))
     you: bool = False
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Words for groups of people -> the group."""
+    """Words for groups of people, mapped to the group."""
 
     def subject_end(self, words: Words, at: int) -> int:
-        """Return the end of a subject that starts at `at`; 0 if there is none."""
+        """The end of a subject that starts at `at`; 0 if there is none."""
         if at >= len(words):
             return 0
         first = words[at]
@@ -302,14 +299,15 @@ class Subject:
         return at + 2 if double and behind != words[at] else at + 1
 
     def _relative_end(self, words: Words, end: int) -> int:
-        """Return the end of a subject with its relative clause ("that you are thinking of")."""
+        """The end of a subject with its relative clause ("that you are thinking of")."""
         rest = list(words[end:])
         skip = 1 if rest[:1] and rest[0] in ("that", "which", "who") else 0
         n = match_length(rest[skip:], _TOLD)
         return end + skip + n if n else end
 
     def people_subject(self, words: Words, at: int) -> tuple[str, int]:
-        """Read a subject that means people at large, or a group of them: the group and the end; ("", 0) if none."""
+        """Read a subject that means people in general, or a group of them: the group and the end; ("", 0) if there is
+        none."""
         i = at
         while i < len(words) and words[i] in word_set("many"):
             i += 1
@@ -377,7 +375,7 @@ class Subject:
         return Clause("part", tuple(rest[2:]), rest[1])
 
     def _clause_after_auxiliary(self, aux: str, rest: Words) -> Clause:
-        """Parse the words behind the subject of an auxiliary."""
+        """Parse the words after the subject of an auxiliary."""
         if aux in BE:
             return Clause("be", tuple(rest))
         if aux in ("has", "have", "had") and rest[0] not in ("to", "been", "not", "ever", "never") and aux != "had":
@@ -385,7 +383,7 @@ class Subject:
         return _verb_clause(rest, perfect=aux in ("has", "have", "had"))
 
     def _refers_to_thing(self, words: Words) -> bool:
-        """Whether the hidden thing occurs in what people do."""
+        """Whether the hidden thing is among the words for what people do."""
         return any(w in word_set("pronouns") for w in words) or any(
             self.subject_end(words, i) > i + 1 for i in range(len(words))
         )

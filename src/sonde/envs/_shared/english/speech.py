@@ -1,12 +1,14 @@
-"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and what does not count.
+"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and sentences that do not
+count.
 
-Ours. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a sentence
-and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies, reports
-or supposes something does not count, whatever it names.
+Own design. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a
+sentence and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies,
+reports or supposes something does not count, whatever it names.
 
 `Bags` of words find the one topic that a text names. A word counts for the topics whose declared texts contain it, the
 less the more topics share it. A topic is chosen if it explains most of the text, clearly better than every other topic,
-and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing is linear in the text.
+and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing takes time linear in the
+text.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from .tokens import ascii_lower, base_form, is_verb, split_sentences, tokenize, 
 
 Mode = Literal["asks", "looks", "tries", "does", "states", "talk", "aside"]
 LONGEST = 2_000
-"""Characters that are read."""
+"""Maximum characters of a message."""
 
 
 class SaidSentence(NamedTuple):
     """A sentence: its class (`mode`), its words without the frame, and the whole clause.
 
-    `looks`: to look at something, which may be the remedy itself; `tries`: a question whether something has been done.
-    `framed`: it is said to be what is wrong or what is to be done ("I think that ...", "you should ..."), by whatever
-    words.
+    `looks`: it asks to look at something, which may be the remedy itself; `tries`: it asks whether something has been
+    done. `framed`: its frame says, in any words, that it states what is wrong or what to do ("I think that ...", "you
+    should ...").
     """
 
     mode: Mode
@@ -56,7 +58,7 @@ _ASKED = re.compile(
     r"|someone|somebody|anyone|anybody|everyone|another|other|only|one)\b"
 )
 _HAVE_IT = re.compile(r"^have (?:it|them|the|your|a|an|this|that|these|those|all|both|its)\b")
-"""A command rather than a question without its mark: "have it replaced"."""
+"""A command, not a question without its mark: "have it replaced"."""
 _TAG = re.compile(
     r" (?:right|correct|or not|, (?:is|are|do|does|has|have|was|did)(?: not)? (?:it|you|there|they|that)(?: not)?)$"
 )
@@ -68,7 +70,7 @@ _BACK = re.compile(
     r"|^(?:that|this|all that) was\b"
     r"|\b(?:take|took) (?:that|this|all that) back\b"
 )
-"""What makes what was said before one that is no longer meant."""
+"""Sentences that retract what was said before."""
 _LATER = re.compile(r"\b(?:later|afterwards|another time|some other day|not yet)\b")
 _DENIED = frozenset(("not", "never", "neither", "nor", "nothing"))
 _UNDONE = re.compile(r"^(?:not|never)\b|\b(?:do|should|must|need) not\b(?! disturb)")
@@ -114,12 +116,12 @@ def read_speech(said: str) -> tuple[SaidSentence, ...]:
     found = [_set_proposal_aside(p) if i <= last > 0 else p for i, p in enumerate(found)]
     states = [part for part in found if part.mode == "states"]
     denied = {part for part in states if not _DENIED.isdisjoint(part.words)}
-    # What is not so beside what is: that is set aside.
+    # A denial next to an assertion ("not the belt, but ...") is set aside.
     return tuple(p._replace(mode="aside") if p in denied and len(denied) < len(states) else p for p in found)
 
 
 def _speaks_against(part: SaidSentence) -> bool:
-    """Whether what stands before a colon denies, supposes, or hands on what follows it: "avoid this:"."""
+    """Whether the words before a colon deny, suppose or report what follows it: "avoid this:"."""
     held = part.clause.split()
     if part.mode == "talk" or not held:
         return False
@@ -136,11 +138,11 @@ _SUPPOSES = re.compile(r"\b(?:if|unless|suppose|supposing|imagine)\b(?! (?:so|po
 
 
 _FORWARD = frozenset(("this", "these", "that", "following", "advice", "things"))
-"""What refers to that which follows."""
+"""Words that refer to what follows."""
 
 
 def _is_label(part: SaidSentence) -> bool:
-    """Whether what stands before a colon only announces what follows, as in "my diagnosis:"."""
+    """Whether the words before a colon only announce what follows, as in "my diagnosis:"."""
     held = part.clause.split()
     return part.mode == "states" and len(held) <= 3 and word_set("aux").isdisjoint(held)
 
@@ -151,7 +153,7 @@ def _set_proposal_aside(part: SaidSentence) -> SaidSentence:
 
 
 def takes_back(clause: str) -> bool:
-    """Whether a sentence says that what was said before it does not hold.
+    """Whether a sentence says that the previous one does not hold.
 
     >>> [takes_back(c) for c in ("certainly not", "that was a joke", "that would not help", "do not use soap")]
     [True, True, True, False]
@@ -165,7 +167,7 @@ def takes_back(clause: str) -> bool:
 
 @cache
 def _closed_words() -> frozenset[str]:
-    """Words that name nothing that could be wrong or done."""
+    """Words that name nothing that could be wrong or be done."""
     lists = ("name_frame", "empty", "fillers", "adverbs", "name_denying", "speech_against", "name_back")
     return frozenset[str]().union(*map(word_set, lists)) | {
         "help",
@@ -198,7 +200,7 @@ def _read_sentence(clause: str, asks: bool) -> SaidSentence:
 
 
 def _strip_lead(text: str) -> str:
-    """Drop the words that lead up to a sentence."""
+    """Drop a sentence's lead-in."""
     lead = list_pattern("speech_lead", r"^(?:{0})(?=[ ,]|$)[ ,]*")
     while text and (found := lead.match(text)) is not None:
         text = text[found.end() :]
@@ -206,7 +208,7 @@ def _strip_lead(text: str) -> str:
 
 
 def _strip_preamble(text: str) -> str:
-    """Return the statement or proposal behind "based on what you told me, ..."; conditions are no preambles."""
+    """The statement or proposal after "based on what you told me, ..."; conditions are not preambles."""
     if not opens_preamble(text.partition(" ")[0]):
         return text
     before, comma, rest = text.partition(" , ")
@@ -217,7 +219,7 @@ def _strip_preamble(text: str) -> str:
 
 
 def _is_set_aside(bare: str) -> bool:
-    """Whether a sentence denies, supposes, or hands on what others say or have."""
+    """Whether a sentence denies, supposes, or reports what others say or have."""
     if list_pattern("speech_aside", r"^{0}").match(bare):
         return not _is_wondering(bare)
     first, second = (*bare.split(" ", 2), "", "")[:2]
@@ -242,7 +244,8 @@ def _warning_pattern() -> re.Pattern[str]:
 
 
 def _is_about_others(bare: str) -> bool:
-    """Whether somebody else is spoken of, or another time, before anything is said of what is at hand."""
+    """Whether the sentence speaks of somebody else, or of another time, before it says anything about the case at
+    hand."""
     words = bare.split()[:6]
     if words[:1] and (words[0] == "others" or words[:2] == ["somebody", "else"] or words[:2] == ["someone", "else"]):
         return True
@@ -295,7 +298,7 @@ def _read_frame(bare: str, asks: bool, polite: bool) -> tuple[Mode, str]:
 
 
 def _asks_about_notice(bare: str, rest: str) -> bool:
-    """Whether it is asked if something has been noticed, as in "have you seen that ..."."""
+    """Whether it asks if something has been noticed, as in "have you seen that ..."."""
     return rest.startswith("that ") and bare.partition(" ")[0] in ("have", "had", "did", "do")
 
 
@@ -319,7 +322,7 @@ _WHAT_IS_TO = re.compile(rf"what {_CLEFT} (?:is|would be) to (?=\w)")
 
 
 def _read_deed(rest: str) -> tuple[Mode, str]:
-    """Classify a proposal: it may be to look at something, or to tell something."""
+    """Classify a proposal, which may be to look at something or to tell something."""
     for name, mode in _FRAMES[:2]:
         if found := list_pattern(name, r"^(?:{0})(?: |$)").match(rest):
             return mode, rest[found.end() :]
@@ -327,7 +330,7 @@ def _read_deed(rest: str) -> tuple[Mode, str]:
 
 
 def _is_command(bare: str, asks: bool) -> bool:
-    """Whether a sentence begins with a verb, and no other can be its verb; a question, with one that is for deeds."""
+    """Whether a sentence begins with its only possible main verb; for a question, with a verb of action."""
     first, *rest = bare.split()
     if not (first in word_set("deeds") or (is_verb(first) and not asks)) or base_form(first) != first:
         return False
@@ -335,7 +338,8 @@ def _is_command(bare: str, asks: bool) -> bool:
 
 
 def _is_unsaid(mode: Mode, rest: str, bare: str) -> bool:
-    """Whether a proposal is denied, warned of, conditional or put off, or what is stated is in order or hearsay."""
+    """Whether a proposal is denied, warned against, conditional or postponed, or a statement says that something is in
+    order or is hearsay."""
     if _is_others_finding(bare) or _CONDITION.match(bare) or _NO_CASE.match(bare) or _warning_pattern().search(bare):
         return True
     if mode == "does":
@@ -363,7 +367,8 @@ NOTHING, MANY = -1, -2
 
 
 class Declared(NamedTuple):
-    """The declared texts of a topic, each as stems: its names, other texts that point to it, and what is said of it."""
+    """The declared texts of a topic, each as stems: its names, other texts that point to it, and statements about
+    it."""
 
     names: Sequence[tuple[str, ...]]
     more: Sequence[tuple[str, ...]]
@@ -373,8 +378,8 @@ class Declared(NamedTuple):
 class Measure(NamedTuple):
     """Thresholds for choosing a topic: `topic_points`, and the `least` of them for a topic that explains everything;
     `share` of the words that it must explain; `rival`, the share of its points that another topic may have; `aside`,
-    the points that another topic may have by the words that it leaves over. `phrase`: points per word beyond the
-    first of a name that occurs as a whole."""
+    the points that another topic may have from the words that it does not explain. `phrase`: points per word beyond the
+    first for a name that occurs as a whole."""
 
     points: float = 1.2
     share: float = 0.7
@@ -385,7 +390,7 @@ class Measure(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """The topic of a text, `NOTHING`, or `MANY` with those that it names; and its points."""
+    """The topic of a text, `NOTHING`, or `MANY` with the topics that it names; and its points."""
 
     target: int
     both: tuple[int, ...] = ()
@@ -393,7 +398,8 @@ class Pick(NamedTuple):
 
 
 class Bags:
-    """Topics as bags of words. `weight` is the weight of a word, `background` the words of the whole conversation."""
+    """Topics as bags of words. `weight` is the weight of a word, `background` the words common to the whole
+    conversation."""
 
     def __init__(
         self,
@@ -409,12 +415,12 @@ class Bags:
         self.alone = tuple(frozenset(name[0] for name in t.names if len(name) == 1) for t in topics)
 
     def word_worth(self, word: str) -> float:
-        """Return the weight of a word in this conversation."""
+        """The weight of a word in this conversation."""
         own = self.weight(word)
         return min(own, 0.4) if word in self.background else own
 
     def topic_points(self, said: Iterable[str]) -> dict[int, float]:
-        """Return the points of each topic; a word of several topics is divided among them."""
+        """The points of each topic; a word of several topics is divided among them."""
         found: dict[int, float] = {}
         for word in said:
             row: Mapping[int, float] = self.strength.get(word, {})
@@ -441,7 +447,7 @@ class Bags:
             return Pick(MANY, (first, other))
         second = max((p for i, p in points.items() if i != first), default=0.0)
         known, odd = self._weigh_words(said, first, rest)
-        # The less is left unexplained, the fewer points will do.
+        # The less is left unexplained, the fewer points are enough.
         share = known / (known + odd) if known else 0.0
         enough = m.points - (m.points - m.least) * max(0.0, share - m.share) / (1 - m.share)
         fits = (
@@ -453,14 +459,15 @@ class Bags:
         return Pick(first, (), points[first]) if fits else Pick(NOTHING)
 
     def _has_name(self, said: Sequence[str], first: int, rest: Sequence[str]) -> bool:
-        """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such."""
+        """Whether the words are enough for a name: a whole one, if it has three words or one of weight, or two such
+        names."""
         own = {word for word in said if word not in rest and (word not in self.background or word in self.alone[first])}
         heavy = sum(self.weight(word) >= 1.0 for word in own)
         whole = any(p.issubset(said) and (heavy or len(p) > 2) for p in self.phrases[first])
         return heavy > 1 or whole or not own.isdisjoint(self.alone[first])
 
     def _weigh_words(self, said: Sequence[str], first: int, rest: Sequence[str]) -> tuple[float, float]:
-        """The weight of the words that a topic explains, and of those that neither it nor the conversation does."""
+        """The weight of the words that a topic explains, and of those that neither it nor the background explains."""
         known = sum(self.word_worth(word) for word in said if word not in rest)
         return known, sum(self.weight(word) for word in rest if word not in self.background)
 

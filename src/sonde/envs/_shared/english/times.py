@@ -1,7 +1,7 @@
 """Parse times into intervals of years: "in the 19th century", "before World War II", "more than 100 years ago".
 
-Ours. A conversation may add its own names of times (`Times.named`). Years before our era are negative; `now` is the
-year in which the knowledge was written.
+Own design. A conversation may add its own names of times (`Times.named`). Years BCE are negative; `now` is the year in
+which the knowledge was written.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _RELATION = {
 
 
 class Times:
-    """A reader of times. `named` gives the years of names that are not closed English ("the death of Caesar")."""
+    """A reader of times. `named` gives the years of names outside the closed word lists ("the death of Caesar")."""
 
     def __init__(self, now: int, named: Callable[[str], Interval | None] = lambda name: None) -> None:
         self.now, self._named = now, named
 
     def parse_time(self, words: Words) -> Interval | None:
-        """Return the years of a phrase with its preposition.
+        """The years of a phrase with its preposition.
 
         >>> years = Times(2025).parse_time
         >>> years("before 1900".split()), years("in the 19th century".split()), years("since 1950".split())
@@ -96,7 +96,7 @@ class Times:
         return Interval(self.now - high * unit, self.now - low * unit)
 
     def parse_span(self, words: Words) -> Interval | None:
-        """Return the years of "1900", "the 19th century", "the 1960s", "World War II", "the last 50 years"."""
+        """The years of "1900", "the 19th century", "the 1960s", "World War II", "the last 50 years"."""
         words = list(words)
         own = self._named(" ".join(w for w in words if w not in ("the", "a")))
         bare = [w for w in words if w not in _DROPPED] if own is None else []
@@ -120,7 +120,7 @@ class Times:
 
 
 def _parse_date(words: Words) -> Interval | None:
-    """A year, a decade or a century by its number."""
+    """A year, or a decade or century by its number."""
     past = bool(words) and words[-1] in ("bc", "bce")
     words = [w for w in words if w not in ("bc", "bce", "ad", "ce", "century", "centuries")] if words else []
     if len(words) != 1:

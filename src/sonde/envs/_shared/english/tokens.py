@@ -1,15 +1,16 @@
-"""Characters, tokens, numbers and sentences of plain English, before anything is read into them.
+"""Characters, tokens, numbers and sentences of plain English, before any interpretation.
 
-- Characters: accents, apostrophes, invisible letters and look-alikes are made alike. Invisible characters are those of
-  Unicode's categories Cf, Mn and Me, and its blank letters.
+- Characters: accents, apostrophes, invisible letters and look-alikes are normalised. Invisible characters are those of
+  Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are letters of other scripts that are drawn
+  like Latin ones (after Unicode Technical Standard 39).
 - Word lists (`english.txt`), rows of data files, and an index of phrases by their first word.
 - Amounts and intervals: digits, number words, "more than", "between".
 - Tokens and sentences, inflection and typing errors. All forms of every verb in the list are spelled out once, so that
   no word becomes another by accident ("planes" is not a form of "plan"). A typing error is corrected only in a word
-  that is in no list: two letters exchanged or, in longer words, one left out, added or wrong; the first letter stands.
-  A word with two possible corrections stays as it is.
+  that is in no list: two letters exchanged or, in longer words, one missing, added or wrong; the first letter must be
+  right. A word with two possible corrections is left unchanged.
 
-Nothing here raises an error, and the time is linear in the length of the text.
+Nothing here raises an error, and everything takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ _BLANK = frozenset("\u115f\u1160\u3164\uffa0")
 
 
 def visible_readings(text: str) -> tuple[str, ...]:
-    """The ways to read a text, look-alikes as the letters that they look like: with nothing in the place of markup and
-    invisible characters, and with blanks.
+    """The possible readings of a text, with look-alikes replaced by Latin letters: markup and invisible characters
+    removed, or replaced by blanks.
 
     >>> visible_readings("It is L\\u0456s<b>bon</b>."), visible_readings("Dublin")
     (('It is Lisbon.', 'It is Lis bon .'), ('Dublin',))
@@ -85,7 +86,7 @@ def visible_readings(text: str) -> tuple[str, ...]:
 
 
 def _visible_character(c: str, blank: str) -> str:
-    """Return a character as a reader sees it: accents vanish, invisible characters become `blank`."""
+    """A character as a reader sees it: accents vanish, invisible characters become `blank`."""
     category = unicodedata.category(c)
     if category in ("Mn", "Me"):
         return ""
@@ -96,7 +97,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def plain_words(text: str) -> str:
-    """Return a text in lower case, without accents and punctuation, its words separated by one blank.
+    """A text in lower case, without accents and punctuation, its words separated by single blanks.
 
     >>> plain_words("São  Paulo, Brazil!")
     'sao paulo brazil'
@@ -116,7 +117,7 @@ def _english_lists() -> Mapping[str, str]:
 
 
 def parse_sections(text: str) -> Mapping[str, str]:
-    """The parts of a text under headings in brackets; lines with # at the front are comments.
+    """The parts of a text under headings in brackets; lines that start with # are comments.
 
     >>> parse_sections("# none\\n[a]\\nx y\\nz\\n[b]\\nw")
     {'a': 'x y\\nz', 'b': 'w'}
@@ -133,7 +134,7 @@ def parse_sections(text: str) -> Mapping[str, str]:
 
 @cache
 def read_rows(env: str, name: str) -> Sequence[Sequence[str]]:
-    """The lines of an environment's data file, each split at " | "; lines with # at the front are comments."""
+    """The lines of an environment's data file, each split at " | "; lines that start with # are comments."""
     text = data_file(env, name).read_text("utf-8")
     return tuple(tuple(line.split(" | ")) for line in text.splitlines() if line and not line.startswith("#"))
 
@@ -151,7 +152,7 @@ def word_list(name: str) -> Sequence[str]:
 
 
 def index_phrases(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]]]:
-    """The texts as words by their first word, the longest first."""
+    """The texts as words, indexed by their first word, the longest first."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for text in sorted(texts, key=lambda t: -len(t.split())):
         found.setdefault(text.split()[0], []).append(tuple(text.split()))
@@ -159,7 +160,7 @@ def index_phrases(texts: Iterable[str]) -> Mapping[str, Sequence[tuple[str, ...]
 
 
 def match_length(words: Sequence[str], index: Mapping[str, Sequence[tuple[str, ...]]]) -> int:
-    """Count the words of the longest indexed phrase that the words start with; 0 without one."""
+    """The number of words of the longest indexed phrase at the start of the words; 0 without one."""
     found = index.get(words[0], ()) if words else ()
     return next((len(parts) for parts in found if tuple(words[: len(parts)]) == parts), 0)
 
@@ -182,13 +183,13 @@ SCALES: Mapping[str, int] = {
     "k": 10**3, "millions": 10**6, "mio": 10**6, "mil": 10**6, "m": 10**6, "bn": 10**9,
 }  # fmt: skip
 DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)"
-"""A number in digits, its thousands not set apart."""
+"""A number in digits, without thousands separators."""
 
 _WORDS: Mapping[str, float] = {**UNITS, **TENS, "half": 0.5}
 _DIGITS = re.compile(DIGITS)
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LONGEST = 15
-"""Digits of a number that are read: with more it is no amount of anything."""
+"""Maximum number of digits; longer numbers are not amounts."""
 
 
 def drop_thousands_commas(text: str) -> str:
@@ -201,7 +202,7 @@ def drop_thousands_commas(text: str) -> str:
 
 
 def parse_amount(words: Sequence[str]) -> float | None:
-    """Return the number that all of these words make, or None.
+    """The number that all of these words form, or None.
 
     >>> [parse_amount(words.split()) for words in ("1.5 million", "two hundred and five", "half a million")]
     [1500000.0, 205.0, 500000.0]
@@ -233,7 +234,7 @@ class Interval(NamedTuple):
     high: float
 
     def contains_range(self, low: float, high: float) -> bool | None:
-        """Whether a value known to lie between two limits is inside; None where that is not decided.
+        """Whether a value known to lie between two limits is inside; None if undecided.
 
         >>> [Interval(5, 9).contains_range(*v) for v in ((6, 7), (1, 2), (4, 6))]
         [True, False, None]
@@ -254,7 +255,7 @@ _COMPARERS: Sequence[tuple[tuple[str, ...], str]] = tuple(
 
 
 def parse_interval(words: Sequence[str]) -> Interval | None:
-    """The numbers that words such as "more than five million" allow; None where they are no amount.
+    """The numbers that words such as "more than five million" allow; None if the words are not an amount.
 
     >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split())
     (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0))
@@ -297,7 +298,7 @@ def _one_sided(sense: str, n: float) -> Interval:
 
 
 def parse_measure(words: Sequence[str], units: Mapping[str, float]) -> Interval | None:
-    """An amount with one of the units behind it, in the unit that counts 1.
+    """An amount followed by one of the units, converted to the unit with factor 1.
 
     >>> parse_measure("at least 2 km".split(), {"m": 1, "km": 1000})
     Interval(low=2000.0, high=inf)
@@ -335,7 +336,7 @@ def _regular_forms(verb: str) -> set[str]:
 
 @cache
 def _verb_bases() -> dict[str, str]:
-    """Every spelled-out form of every verb of the list, to its base."""
+    """Maps every form of every verb in the list to its base."""
     found: dict[str, str] = {}
     for verb in sorted(word_set("verbs")):
         found.update(dict.fromkeys(_regular_forms(verb), verb))
@@ -357,13 +358,13 @@ def _base_verbs() -> frozenset[str]:
 
 
 def is_verb(word: str) -> bool:
-    """Whether the word may be the base form of a verb."""
+    """Whether the word can be the base form of a verb."""
     return word in _base_verbs()
 
 
 @cache
 def is_participle(word: str) -> bool:
-    """Whether the word may be a past participle.
+    """Whether the word can be a past participle.
 
     >>> is_participle("eaten"), is_participle("cooked"), is_participle("red"), is_participle("speed")
     (True, True, False, False)
@@ -381,7 +382,7 @@ _PLURALS = {
 
 @lru_cache(maxsize=1 << 14)
 def singular_form(word: str) -> str:
-    """Return the singular of a noun; other words unchanged.
+    """The singular of a noun; other words unchanged.
 
     >>> [singular_form(w) for w in ("guitars", "boxes", "berries", "glass", "bus", "this", "mice")]
     ['guitar', 'box', 'berry', 'glass', 'bus', 'this', 'mouse']
@@ -399,7 +400,7 @@ def singular_form(word: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def base_form(word: str) -> str:
-    """The form under which a word is looked up: the base of a verb, the singular of a noun, one spelling.
+    """The form for look-ups: the base of a verb, the singular of a noun, one spelling.
 
     >>> [base_form(w) for w in ("eaten", "using", "planes", "grey", "houses", "wings")]
     ['eat', 'use', 'plane', 'gray', 'home', 'wing']
@@ -413,7 +414,7 @@ def base_form(word: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def word_stem(word: str) -> str:
-    """A word without its ending, as far as regular rules go: for words of which no list has the forms.
+    """A word without its ending, as far as regular rules go, for words whose forms no list has.
 
     >>> word_stem("clogged"), word_stem("batteries"), word_stem("pressing"), word_stem("noise"), word_stem("tightly")
     ('clog', 'battery', 'press', 'nois', 'tight')
@@ -447,8 +448,8 @@ def _token_pattern(marks: str) -> re.Pattern[str]:
 
 
 def tokenize(text: str, marks: str = ",", possessive: str = "") -> list[str]:
-    """Split a text into words in lower case, contractions spelled out; `marks` are the punctuation marks to keep.
-    `possessive` is the token for a possessive ending, which is dropped otherwise.
+    """Split a text into words in lower case, with contractions spelled out; `marks` are the punctuation marks to keep.
+    `possessive` is the token for a possessive ending, which is dropped by default.
 
     >>> tokenize("It's a man-made thing, isn't it? It weighs 1,500lbs")
     ['it', 'is', 'a', 'man', 'made', 'thing', ',', 'is', 'not', 'it', 'it', 'weighs', '1500', 'lbs']
@@ -478,7 +479,7 @@ _FULL_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 def split_sentences(text: str, clauses: bool = True) -> list[str]:
-    """Split a text into its sentences, each with its mark; with `clauses` at colons and dashes as well.
+    """Split a text into its sentences, each with its mark; with `clauses`, at colons and dashes as well.
 
     >>> split_sentences("It is 1.5 km to St. Paul's. Is it? Yes - quite")
     ["It is 1.5 km to St Paul's.", 'Is it?', 'Yes', 'quite']
@@ -492,7 +493,7 @@ _PLURAL_OWNER = re.compile(r"(?<=[a-z]s)'(?= )")
 
 
 def _expand_contraction(word: str, end: str, possessive: str) -> list[str]:
-    """Expand a contraction, by the parts before and behind its apostrophe."""
+    """Expand a contraction, given the parts before and after its apostrophe."""
     if end == "t" and word.endswith("n"):
         return [word[:-1], "not"]
     if end == "s":
@@ -506,7 +507,7 @@ _BASE = _verb_bases()
 
 
 def phrase_key(words: Words) -> str:
-    """The form under which a phrase is looked up: base forms, without words that change nothing.
+    """The form for looking up a phrase: base forms, without words that change nothing.
 
     >>> phrase_key("usually eaten for the breakfast".split()), phrase_key("made by people".split())
     ('eat for breakfast', 'make by people')
@@ -516,7 +517,7 @@ def phrase_key(words: Words) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def name_key(text: str, common: bool = False) -> str:
-    """The form in which names are compared: plain words; of `common` nouns without article and in the singular.
+    """The form for comparing names: plain words; for `common` nouns in the singular, without article.
 
     >>> name_key("St. Paul's"), name_key("The Guitars"), name_key("The Guitars", common=True)
     ('st paul', 'the guitars', 'guitar')
@@ -529,13 +530,13 @@ def name_key(text: str, common: bool = False) -> str:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 4
-"""Letters of a word that may be mended, if two are exchanged; in longer ones for other slips too."""
+"""The shortest word, in letters, in which exchanged letters are corrected; longer ones allow other slips too."""
 _MOST = 3
-"""Slips in a text."""
+"""Maximum number of typing errors in a text."""
 
 
 def mend_slips(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
-    """Correct the slips in the words; None if there are none, too many, or one that cannot be corrected.
+    """Correct the typing errors in the words; None if there are none, too many, or one that cannot be corrected.
 
     >>> mend_slips("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
     ['is', 'it', 'a', 'penguin']

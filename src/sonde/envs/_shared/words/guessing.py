@@ -1,12 +1,12 @@
 """Games with one secret among many and a verdict on every guess: the common part of Wordle and Mastermind.
 
-`Guessing` holds the candidates, the guesses and the verdict table's rule as arrays; `GuessFilter` is the exact
-posterior. The verdict is a function of secret and guess, so the posterior is uniform over the candidates that would
-have given every verdict seen, and the expected gain of a guess is the entropy of its verdicts.
+`Guessing` holds the candidates, the guesses and the verdict rule as arrays; `GuessFilter` is the exact posterior. The
+verdict is a function of secret and guess, so the posterior is uniform over the candidates that would have given every
+observed verdict, and the expected gain of a guess is the entropy of its verdicts.
 
-Where a game knows its `VerdictParts`, which many guesses share, the search counts the verdicts of few guesses: the
-entropy of a function of several things is at most the sum of theirs (Cover and Thomas, Elements of Information
-Theory, section 2.6), and few guesses have a sum that reaches the best entropy.
+If a game has `VerdictParts`, which many guesses share, the search evaluates only a few guesses exactly: the entropy of
+a function of several variables is at most the sum of their entropies (Cover and Thomas, Elements of Information Theory,
+section 2.6), and for few guesses this bound reaches the best entropy.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _BLOCK = 1 << 17
 _TABLE = 1 << 25
 """Maximum number of pairs that are tabulated."""
 _FEW = 32
-"""Up to this many secrets, try first whether one of them separates all of them."""
+"""With at most this many secrets, first try whether one of them separates all of them."""
 _LEAD = 32
-"""Number of guesses whose entropy the others' bounds must reach."""
+"""Number of guesses evaluated first; the others' bounds must reach their best entropy."""
 _KEPT = 20_000
 _FINE = 1e-9
-"""Bits by which a guess must exceed another to be better."""
+"""Bits by which a guess must exceed another to count as better."""
 
 
 class VerdictParts(NamedTuple):
-    """The parts of verdicts: the verdict on guess g is a function of what each of its parts `of_PG[:, g]` says.
+    """The parts of verdicts: the verdict on guess g is a function of the marks of its parts `of_PG[:, g]`.
 
-    There are `n` parts; `part_marks(alive)` numbers what each tells under each of these secrets: shape `(n, N)`.
+    There are `n` parts; `part_marks(alive)` numbers the mark of each under each of these secrets: shape `(n, N)`.
     """
 
     n: int
@@ -58,11 +58,11 @@ class VerdictParts(NamedTuple):
 class Guessing:
     """The arrays of one game.
 
-    `candidates` are the possible secrets, as text, and what `best_question` searches; `verdict(guesses_GL, secrets_NL)
-    -> verdicts_GN`, numbers below `n_verdicts`. `read(turn)` gives the guess and verdict of a turn, or None if the turn
-    had none; `parse(text)` the guess in a text. `distinct_rows(guesses)` gives the candidates to search after these
-    guesses, where all others only rename one of them: rows in rising order, the first of its equals each.
-    `parts(candidates)` takes their guesses apart.
+    `candidates` are the possible secrets, as text, and the guesses that `best_question` searches; `verdict(guesses_GL,
+    secrets_NL) -> verdicts_GN` gives numbers below `n_verdicts`. `read(turn)` gives the guess and verdict of a turn, or
+    None if the turn had none; `parse(text)` the guess in a text. `distinct_rows(guesses)` gives the candidates to
+    search after these guesses, if the others only rename them: ascending rows, the first of each class of equals.
+    `parts(candidates)` splits their guesses into parts.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Guessing:
         return self.filter_at(frozenset(), lambda: self._all)
 
     def filter_at(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
-        """The filter after these verdicts; cached, because episodes share histories (least recently used is
+        """The filter after these verdicts; cached, because episodes share histories (the least recently used is
         evicted)."""
         found = self._kept.pop(seen, None)
         if found is None:
@@ -122,7 +122,7 @@ class Guessing:
         n = len(alive)
         if n <= 2:
             return self.candidates[int(alive[0])], math.log2(n)
-        if n <= _FEW:  # one that tells all apart cannot be bettered, and is often among these
+        if n <= _FEW:  # a guess that separates all secrets cannot be improved on, and is often among these
             bits = self._guess_entropies(alive, alive)
             if bits.max() == self._logs[n]:
                 return self.candidates[int(alive[bits.argmax()])], float(bits.max())
@@ -163,7 +163,8 @@ class Guessing:
         return np.concatenate([self._mark_entropies(self._verdict_marks(rows[block], alive), m) for block in blocks])
 
     def _verdict_marks(self, rows: Rows, alive: Rows) -> Verdicts:
-        """What distinguishes the verdicts on each of some candidates: the verdicts, or their numbers in the table."""
+        """Numbers that distinguish the verdicts on each of some candidates: the verdicts, or their numbers in the
+        table."""
         if self._table is None:
             return self.verdict(self.codes[rows], self.codes[alive])
         run = slice(rows[0], rows[-1] + 1)  # a view, which copies no rows
@@ -172,7 +173,7 @@ class Guessing:
 
     def _tabulate_verdicts(self) -> None:
         """At the first search, if there are few enough pairs: compute all verdicts and number each guess's possible
-        ones from 0. The table is assigned last, after all that belongs to it, because threads may share a game."""
+        ones from 0. The table is assigned last, after everything it depends on, because threads may share a game."""
         n = len(self.candidates)
         if self._table is not None or n * n > _TABLE:
             return
@@ -185,7 +186,8 @@ class Guessing:
         self._table = table.astype(np.uint8) if self._n_marks <= 256 else table
 
     def _mark_entropies(self, marks: Verdicts, m: int) -> Bits:
-        """The entropy of every row of marks below m, by the sum of c log2 c over the counts c of its marks."""
+        """The entropy of every row of marks below m, computed from the sum of c log2 c over the counts c of its
+        marks."""
         rows, n = len(marks), marks.shape[1]
         bins = marks.astype(np.intp)
         bins += np.arange(0, rows * m, m)[:, None]
@@ -195,26 +197,26 @@ class Guessing:
 
 
 def _row_blocks(n: int, each: int) -> Iterator[slice]:
-    """Slices of n rows, if each row takes this many numbers."""
+    """Slices of n rows for processing in blocks, if each row takes `each` numbers."""
     size = max(1, _BLOCK // each)
     return (slice(i, i + size) for i in range(0, n, size))
 
 
 def number_verdicts(verdicts: Verdicts) -> tuple[Indices, Indices]:
-    """The verdicts that occur, ascending, and the index of each among them."""
+    """The occurring verdicts, ascending, and the index of each verdict among them."""
     occurs = np.bincount(verdicts) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[verdicts]
 
 
 def encode_words(words: Sequence[str]) -> Codes:
-    """Words of one length as rows of bytes."""
+    """Words of equal length as rows of bytes."""
     if not words:
         return np.zeros((0, 0), np.uint8)
     return np.frombuffer("".join(words).encode("ascii"), np.uint8).reshape(len(words), -1)
 
 
 class _Names(Sequence[str]):
-    """The candidates at some indices, as a sequence that copies nothing."""
+    """The candidates at some indices, as a sequence without copies."""
 
     def __init__(self, names: tuple[str, ...], rows: Rows) -> None:
         self._names, self._rows = names, rows
@@ -276,7 +278,7 @@ class GuessFilter(Filter):
         return 0.0 if guess is None else self.game.entropy(self._verdicts_on(guess))
 
     def best_question(self) -> tuple[str, float]:
-        """The guess of highest expected gain; among equals one that may be the secret, then the first."""
+        """The guess of highest expected gain; ties prefer a possible secret, then the first."""
         if self._best is None:
             self._best = self.game.best_guess(frozenset(guess for guess, _ in self.seen), self.alive)
         return self._best

@@ -1,11 +1,11 @@
 """The word lists of Wordle: answers, legal guesses, and one split of all words into train and test.
 
-Source: SCOWL, curated; built by `words/sources/words.py`, whose docstring gives the rules. The counts are the
-papers', the words ours: PAPRIKA (arXiv:2502.17543) has 1515 train and 800 test words of five letters, and 1000 test
-words over the lengths 4 and 6 to 10 (appendix I.8); LMRL-Gym (arXiv:2311.18232) has 400 words.
+Source: SCOWL, curated; built by `words/sources/words.py`, whose docstring gives the rules. The counts are the papers',
+the words ours: PAPRIKA (arXiv:2502.17543) has 1515 train and 800 test words of five letters, and 1000 test words over
+the lengths 4 and 6 to 10 (appendix I.8); LMRL-Gym (arXiv:2311.18232) has 400 words.
 
-A word is train or test once and for all: every list inherits one split, so no preset trains on another's test words.
-Files load when first asked for and stay for the life of the process.
+Every word belongs to train or test permanently: all lists share one split, so no preset trains on another's test words.
+Files are loaded on first use and stay in memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def task_words(length: int, split: Split) -> tuple[str, ...]:
 
 @cache
 def modified_task_words(split: Split) -> tuple[str, ...]:
-    """The answers of 4 and 6 to 10 letters of one split, alternating between the lengths while their words last."""
+    """The answers of 4 and 6 to 10 letters of one split, alternating between the lengths until their words run out."""
     turns = zip_longest(*(task_words(length, split) for length in MODIFIED_LENGTHS))
     return tuple(word for turn in turns for word in turn if word)
 
@@ -61,7 +61,7 @@ def lmrl_answers() -> tuple[str, ...]:
 
 @cache
 def lmrl_task_words(split: Split) -> tuple[str, ...]:
-    """The words of `lmrl_answers` of one split, in the shuffle of `task_words`."""
+    """The words of `lmrl_answers` in one split, in the shuffle of `task_words`."""
     chosen = set(lmrl_answers())
     return tuple(word for word in task_words(5, split) if word in chosen)
 

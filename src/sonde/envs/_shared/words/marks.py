@@ -1,7 +1,7 @@
 """The marks of Wordle: how each letter of a guess compares with a secret word, one pair at a time or all at once.
 
 Marks are `g` (right place), `y` (other place) and `b` (absent). Under the standard rule a repeated letter is marked
-only as often as the secret has it; under the *membership* rule, which the code of PAPRIKA and of LMRL-Gym follows,
+only as often as the secret contains it; under the *membership* rule, which the code of PAPRIKA and of LMRL-Gym follows,
 every letter that occurs anywhere in the secret is at least `y`.
 """
 
@@ -50,7 +50,7 @@ def membership_marks(secret: str, guess: str) -> str:
 
 
 def marks_number(marks: str) -> int:
-    """The marks as a number in base 3: b 0, y 1, g 2; the first letter counts most."""
+    """The marks as a number in base 3: b 0, y 1, g 2; the first letter is the most significant."""
     value = 0
     for mark in marks:
         value = value * 3 + MARKS.index(mark)
@@ -71,14 +71,15 @@ def standard_table(guesses: Codes, secrets: Codes) -> Verdicts:
 
 
 def _claiming_table(guesses: Codes, secrets: Codes) -> Verdicts:
-    """`standard_table` letter by letter, whatever the guesses repeat."""
+    """`standard_table` letter by letter, for any guesses."""
     import numpy as np
 
     length = guesses.shape[1]
     green = [guesses[:, i, None] == secrets[None, :, i] for i in range(length)]
     verdicts = np.zeros((len(guesses), len(secrets)), np.uint16)
     for i in range(length):
-        # Copies of this letter that no right place has taken, less those that earlier places of the guess claim.
+        # Copies of this letter in the secret that are not in their right place, minus those claimed by earlier letters
+        # of the guess.
         left = np.zeros(verdicts.shape, np.int8)
         for j in range(length):
             left += (guesses[:, i, None] == secrets[None, :, j]) & ~green[j]
@@ -104,14 +105,15 @@ def membership_table(guesses: Codes, secrets: Codes) -> Verdicts:
 
 
 def letter_parts(table: Callable[[Codes, Codes], Verdicts], words: Codes) -> VerdictParts:
-    """Guesses as their letters, each in its places: under either rule the marks on a letter depend on no other."""
+    """Guesses as their letters, each with its places: under either rule the marks on a letter depend on no other
+    letter."""
     import numpy as np
 
     from .guessing import VerdictParts, number_verdicts
 
     same = words[:, :, None] == words[:, None, :]  # (word, place, place)
     first = ~np.tril(same, -1).any(axis=2)
-    alone = np.where(same & first[:, :, None], words[:, None, :], np.uint8(0))  # a letter that is no word's
+    alone = np.where(same & first[:, :, None], words[:, None, :], np.uint8(0))  # a letter that no word has
     letters, of = np.unique(alone.reshape(-1, words.shape[1]), axis=0, return_inverse=True)
     marks = np.stack([number_verdicts(verdicts)[1] for verdicts in table(letters, words)]).astype(np.uint8)
 

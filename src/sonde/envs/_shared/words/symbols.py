@@ -1,8 +1,8 @@
 """Secrets entered one symbol at a time: the common part of the combination lock and letter Wordle.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.3. A sub-episode enters one symbol for each place of a
-secret without repeated symbols, and each is judged at once: right place, other place, or absent. A sub-episode whose
-symbols are all right pays 1 and ends the episode, because optimal play from there on costs no regret. Symbols may be
+secret without repeated symbols, and each is judged at once: right place, other place, or absent. A sub-episode with
+only right symbols pays 1 and ends the episode, because optimal play from there on has no regret. Symbols may be
 repeated, and any string may be entered.
 
 As a decision problem, a sub-episode has the states `1` to `H` (all right so far, place i is next), `off` (some symbol
@@ -181,7 +181,7 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
         return FiniteProblem("code", states, self.allowed_symbols, self.place_count, self.round_count, "1")
 
     def world(self, state: SpellingState) -> World:
-        """The tables behind a state of an episode."""
+        """The tables of the world behind a state of an episode."""
         return code_world(self.decision_problem({}), state.code)
 
     def optimal_value(self, state: SpellingState) -> float:
@@ -333,7 +333,7 @@ class SpellingFilter(Filter):
         """The probability that the symbol is right in the place to enter next."""
         return (self.alive & self.game.masks.at[symbol, self.next_place]).bit_count() / self.alive.bit_count()
 
-    # --- for agents that explore (finite.Explored) -------------------------------------------------------------------
+    # --- for agents that explore (finite.ExploredFilter) -------------------------------------------------------------
 
     def sample(self, rng: Rng) -> str:
         return self.possible_codes[rng.randrange(len(self.possible_codes))]

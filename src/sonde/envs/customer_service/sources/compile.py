@@ -1,9 +1,9 @@
-"""Builds ``data/products.json``. Run: ``python src/sources/compile.py``.
+"""Build ``data/products.json``. Run: ``python src/sonde/envs/customer_service/sources/compile.py``.
 
-Products with a symptom and hidden causes. Idea: PAPRIKA, appendix B.4.3 (a support agent finds out what ails a
-customer's product). Its scenarios are a language model's and its customer another; products, findings, causes and all
-wordings here are ours, written by hand in ``customer_service/*.toml``, with exact probabilities in place of a model's
-judgement.
+Products with a symptom and hidden causes. Idea: PAPRIKA, appendix B.4.3 (a support agent finds out what is wrong with a
+customer's product). There a language model wrote the scenarios and another one plays the customer; here products,
+findings, causes and all wordings are ours, written by hand in ``*.toml``, with exact probabilities in
+place of a model's judgement.
 
 Notation of the TOML files
 - A list of cues is one string, separated by commas. `still` and `solved` are clauses that tell how things stand.
@@ -15,12 +15,12 @@ Notation of the TOML files
 - Three more questions and suggestions each come from carrier sentences, chosen by a digest.
 - ``sentences.txt`` has the customer's answers where they are not those of `v`: under ``[product]`` lines
   ``finding: one | for | each value``, full sentences, true whatever was asked.
-- ``answers.txt`` has the legal answer for each fix and the sentence that says it (``customer_service_answers.py``).
+- ``answers.txt`` has the legal answer for each fix and the sentence that says it (``compile_answers.py``).
 - ``words.txt`` has more words that people use for a finding, or for a cause and its fix: under ``[product]`` lines
   ``finding: words`` and ``cause: words``. They help to tell what a message is about, together with other words.
 
-The split: the quarter of all (product, cause) pairs with the smallest BLAKE2b digests is the test part; where that
-would take all pairs of a product, the largest of them stays in train and the next of the other pairs takes its place.
+The split: the quarter of all (product, cause) pairs with the smallest BLAKE2b digests is the test part. If that would
+take all pairs of a product, the largest of them stays in train and the next of the other pairs takes its place.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def finding(where: str, name: str, raw: Raw, more: list[str]) -> dict[str, Any]:
         "asks": raw["asks"],
         "values": list(raw["v"]),
         "cues": [*cues(raw["cues"]), *core(raw["asks"], raw["cues"])],
-        "questions": [*raw["ask"], *carried(ASKING, f"{where}/{name}", raw["asks"])],
+        "questions": [*raw["ask"], *fill_carriers(ASKING, f"{where}/{name}", raw["asks"])],
         "answers": list(raw["v"].values()),
         "more": more,
     }
@@ -201,9 +201,9 @@ def cause(
             "id": f"fix_{name}",
             "what": raw["fix"],
             "cues": [*cues(raw["try"]), *core(raw["fix"], raw["try"])],
-            "questions": [*raw["ask"], *carried(SUGGESTING, key, raw["fix"])],
-            "done": joined(DONE, raw["tried"], product["solved"], index),
-            "failed": joined(FAILED, raw["tried"], product["still"], index),
+            "questions": [*raw["ask"], *fill_carriers(SUGGESTING, key, raw["fix"])],
+            "done": combine_report(DONE, raw["tried"], product["solved"], index),
+            "failed": combine_report(FAILED, raw["tried"], product["still"], index),
         },
         "more": more,
     }
@@ -230,14 +230,14 @@ def chances(key: str, word: str, size: int) -> list[float]:
     return [round(odd / sum(odds), 6) for odd in odds]
 
 
-def carried(carriers: tuple[str, ...], key: str, phrase: str) -> list[str]:
+def fill_carriers(carriers: tuple[str, ...], key: str, phrase: str) -> list[str]:
     """Three different carrier sentences around the phrase."""
     first = digest(key) % len(carriers)
     step = len(carriers) // 3
     return [carriers[(first + i * step) % len(carriers)].format(phrase) for i in range(3)]
 
 
-def joined(forms: tuple[str, ...], tried: str, clauses: list[str], index: int) -> str:
+def combine_report(forms: tuple[str, ...], tried: str, clauses: list[str], index: int) -> str:
     return forms[index % len(forms)].format(tried, clauses[index % len(clauses)])
 
 
@@ -265,7 +265,7 @@ def assign(products: list[Product]) -> None:
 
 
 def unique(products: list[Product]) -> list[str]:
-    """Names and texts that may occur only once in the whole file."""
+    """Names and texts that must be unique in the whole file."""
     problems: list[str] = []
     texts = {
         "id": [p["id"] for p in products],
@@ -306,7 +306,7 @@ def sizes(p: Product) -> Iterator[str]:
 
 
 def values(p: Product) -> Iterator[str]:
-    """Every value is possible under some cause."""
+    """Check that every value is possible under some cause."""
     for f in p["findings"]:
         for i, value in enumerate(f["values"]):
             if not any(c["likelihood"][f["id"]][i] for c in p["causes"]):
@@ -319,7 +319,7 @@ def at_least(name: str, values: list[str], n: int) -> Iterator[str]:
 
 
 def collisions(p: Product) -> Iterator[str]:
-    """A cue may serve one finding or one cause with its fix."""
+    """Check that a cue serves only one finding, or only one cause with its fix."""
     owners: dict[str, set[str]] = {}
     for f in p["findings"]:
         for cue in f["cues"]:
@@ -332,11 +332,11 @@ def collisions(p: Product) -> Iterator[str]:
 
 def separation(p: Product) -> Iterator[str]:
     for a, b in combinations(p["causes"], 2):
-        if not any(parted(a["likelihood"][f["id"]], b["likelihood"][f["id"]]) for f in p["findings"]):
+        if not any(are_separated(a["likelihood"][f["id"]], b["likelihood"][f["id"]]) for f in p["findings"]):
             yield f"nothing separates {a['id']} and {b['id']}"
 
 
-def parted(one: list[float], other: list[float]) -> bool:
+def are_separated(one: list[float], other: list[float]) -> bool:
     """Some value is certain under one cause and impossible under the other."""
     return any({x, y} == {0.0, 1.0} for x, y in zip(one, other, strict=True))
 
@@ -354,7 +354,7 @@ def hints(p: Product) -> Iterator[str]:
 
 
 def plain(p: Product) -> Iterator[str]:
-    """Every text is clean ASCII; sentences end as sentences do."""
+    """Check that every text is clean ASCII and that sentences end with a mark."""
     for text in strings(p):
         if not text or text != " ".join(text.split()) or not text.isascii():
             yield f"unclean text {text!r}"

@@ -1,12 +1,12 @@
-"""Writes ``customer_service/answers.txt``: the legal answer for each fix.
+"""Write ``answers.txt``: the legal answer for each fix.
 
-Run: ``python src/sources/compile_answers.py``, after the products or the reader have changed, and
-before ``compile.py``.
+Run ``python src/sonde/envs/customer_service/sources/compile_answers.py`` after changes to the products or the reader,
+and before ``compile.py``.
 
 A line per cause: `product/cause: CATCHWORDS | SUGGESTION`. The suggestion is the last of the declared sentences for the
-fix that the customer understands, or a short one made of a cue; the catchwords are the words of it without which it is
-not understood, to the last letter, so that nobody proposes the fix without them. Where every sentence says it twice
-over, as few of its words as will do, or its first that are enough. Catchwords are of one product alone.
+fix that the customer understands, or a short one made from a cue; the catchwords are the words of it without which it
+is not understood, so that nobody can propose the fix without them. If every sentence is redundant, they are as few of
+its words as suffice, or its first words that suffice. Catchwords belong to one product only.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
     sentences = [*reversed(cause.suggestions), *map(short, cause.fix_cues)]
     for sentence in sentences:
         said = sentence.split()
-        if understood(name, number, said):
+        if is_understood(name, number, said):
             rest = [(w, said[:i], said[i + 1 :]) for i, w in enumerate(said)]
             cut = [(w, [[*a, *b], [*a, w[1:], *b]]) for w, a, b in rest]
-            needed = [w for w, less in cut if not any(understood(name, number, words) for words in less)]
+            needed = [w for w, less in cut if not any(is_understood(name, number, words) for words in less)]
             words = [w for w in tokenize(" ".join(needed)) if content_stems([w])]
             if words and all(content_stem(w[:-1]) != content_stem(w) for w in words):
                 yield " ".join(words), sentence
@@ -49,12 +49,12 @@ def answers(name: str, number: int, cause: Cause) -> Iterator[tuple[str, str]]:
         least = [w for w in tokenize(sentence) if content_stems([w])]
         for word in list(least):
             less = [w for w in least if w != word]
-            least = less if understood(name, number, less) else least
-        if understood(name, number, least) and len(least) < 4:
+            least = less if is_understood(name, number, less) else least
+        if is_understood(name, number, least) and len(least) < 4:
             yield " ".join(least), f"My suggestion: {' '.join(least)}."
     for sentence in sentences:
         said = tokenize(sentence)
-        enough = next((n for n in range(1, len(said) + 1) if understood(name, number, said[:n])), 0)
+        enough = next((n for n in range(1, len(said) + 1) if is_understood(name, number, said[:n])), 0)
         if enough:
             yield " ".join(w for w in said[:enough] if content_stems([w])), sentence
 
@@ -63,7 +63,7 @@ def short(cue: str) -> str:
     return f"Please {cue}." if cue.split(maxsplit=1)[0] in word_set("deeds") else f"My suggestion: {cue}."
 
 
-def understood(name: str, number: int, words: Sequence[str]) -> bool:
+def is_understood(name: str, number: int, words: Sequence[str]) -> bool:
     return read_sentences(name, read_speech(" ".join(words))).proposed == (number,)
 
 

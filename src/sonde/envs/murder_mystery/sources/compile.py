@@ -1,6 +1,6 @@
-"""Builds ``data/cases.json`` from the hand-written files beside it.
+"""Build ``data/cases.json`` from the hand-written files in this folder.
 
-Run: ``python src/sources/compile.py``.
+Run: ``python src/sonde/envs/murder_mystery/sources/compile.py``.
 
 Source: all settings, sentences and names are our own; the idea of the game is PAPRIKA's (arXiv:2502.17543, appendix
 B.4.4), which had a language model write its scenarios.
@@ -30,13 +30,13 @@ SIZES = {
     "near": 2, "roles": 8, "places": 7, "weapons": 2, "means": 2, "traces": 3, "motives": 3, "items": 4, "hour": None,
     "id": None, "split": None, "occasion": None, "site": None, "scene": None, "at": None, "victim": None,
 }  # fmt: skip
-"""Fields of a setting, and how many entries those have that are lists."""
+"""Fields of a setting, and the lengths of those that are lists."""
 
 SLOTS = {
     "p", "g", "v", "w", "a", "b", "scene", "at", "near", "room", "place", "record", "ask", "t0", "t1", "t2", "thing",
     "weapon", "tool", "item", "items", "clause", "occasion", "site", "victim", "value", "where",
 }  # fmt: skip
-"""What sentences may name in braces."""
+"""Names that sentences may contain in braces."""
 KINDS = {"sheet", "camera", "door", "phone", "bystander"}
 MEANS = {"key", "code", "skill"}
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def build_cases() -> dict[str, Any]:
-    """Everything, checked."""
+    """All data, checked."""
     parts = {name: tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")) for name in ("names", "traces", "text")}
     settings: list[dict[str, Any]] = []
     for path in sorted(HERE.glob("settings_*.toml")):
@@ -67,7 +67,7 @@ def build_cases() -> dict[str, Any]:
 
 
 def check_setting(setting: Mapping[str, Any], traces: Mapping[str, Any]) -> None:
-    """All fields, of the right lengths and kinds."""
+    """Check that a setting has all fields, of the right lengths and kinds."""
     name = setting["id"]
     if set(setting) != set(SIZES):
         raise ValueError(f"{name}: fields {sorted(set(setting) ^ set(SIZES))} are missing or unknown")
@@ -104,7 +104,7 @@ def check_sentence(where: str, text: str) -> None:
 
 
 def sentences(node: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Every string, and where it stands."""
+    """Every string and its location."""
     if isinstance(node, str):
         yield where, node
     elif isinstance(node, Mapping | list):

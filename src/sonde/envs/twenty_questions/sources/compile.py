@@ -142,7 +142,7 @@ def kind_lines(topics: Collection[str]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def derived(topic: Topic, resolver: Resolver) -> None:
+def derive_values(topic: Topic, resolver: Resolver) -> None:
     """Adds what follows from the other facts: who is alive now, who is a man or a woman."""
     marks = topic.marks
     if "alive_now" not in marks:
@@ -168,16 +168,16 @@ def mask(values: list[int], wanted: int) -> bytes:
     return number.to_bytes((len(values) + 7) // 8, "little")
 
 
-def packed(masks: list[bytes]) -> str:
+def pack_masks(masks: list[bytes]) -> str:
     """All masks in a row, compressed, as text."""
     return b64encode(zlib.compress(b"".join(masks), 9)).decode()
 
 
-def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
+def build_knowledge(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
     topics = list(book.topics.values())
     resolver = Resolver(book, words)
     for topic in topics:
-        derived(topic, resolver)
+        derive_values(topic, resolver)
     attributes: dict[str, tuple[bytes, bytes]] = {}
     for name in resolver.attributes:
         values = [resolver.value(t, name) for t in topics]
@@ -212,7 +212,7 @@ def built(book: Book, words: WordNet, draft: bool) -> dict[str, object]:
         "classes": {c.name: list(c.names) for c in book.classes.values() if c.names},
         "meanings": {name: book.meanings[name] for name in attributes if name in book.meanings},
         "attributes": list(attributes),
-        "masks": packed([m for pair in attributes.values() for m in pair]),
+        "masks": pack_masks([m for pair in attributes.values() for m in pair]),
         "roots": {r: b64encode(mask([r in resolver.branches(t) for t in topics], True)).decode() for r in roots},
         "kinds": sorted(kinds),
         "kind_roots": ["".join("?" if r in under[k] else words.never(k, [r]) for r in roots) for k in sorted(kinds)],
@@ -228,7 +228,7 @@ def main() -> None:
     parser.add_argument("--draft", action="store_true", help="leave out what is unfinished, make smaller sets")
     args = parser.parse_args()
     book = read_books(sorted(HERE.glob("*.kb")), args.draft)
-    data = built(book, WordNet(args.wordnet), args.draft)
+    data = build_knowledge(book, WordNet(args.wordnet), args.draft)
     args.target.write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
     sys.stdout.write(f"{len(book.topics)} topics, {args.target.stat().st_size} bytes\n")
 

@@ -1,6 +1,6 @@
-"""Builds ``data/nouns.json``, nouns with WordNet hypernyms.
+"""Build ``data/nouns.json``, nouns with WordNet hypernyms.
 
-Run: ``python src/sources/compile.py``.
+Run: ``python src/sonde/envs/twenty_questions_answerer/sources/compile.py``.
 
 Source: WordNet 3.0 (the Debian package ``wordnet-base``, version 1:3.0-37) and SCOWL 2020.12.07 (``scowl``); notices in
 NOTICE. Criteria of Multi-Turn Puzzles, appendix A.3: nouns of SCOWL; at least 7 hypernyms; all have *physical entity*,
@@ -12,9 +12,9 @@ Rules
   Chosen were everyday, concrete words; left out were those whose sense is not the everyday one, or that may offend.
 - A candidate must be a word of SCOWL up to size 60. Hypernyms are all ancestors by the pointer ``@``, each under the
   first name of its synset; two ancestors of one name are one hypernym. They are listed nearest first.
-- Candidates that miss a criterion of their own are refused with an error: the list is to be mended by hand.
-- Of candidates with the same hypernyms the most common stays (SCOWL size, then WordNet's count of tagged uses, then the
-  alphabet). A word that is a hypernym of another, or bears the name of one, gives way to it.
+- Candidates that themselves miss a criterion are refused with an error: the list must be corrected by hand.
+- Among candidates with the same hypernyms the most common stays (SCOWL size, then WordNet's count of tagged uses, then
+  the alphabet). A word that is a hypernym of another, or has the name of one, is dropped in its favour.
 - The split: words with the smallest BLAKE2b digests are the test words, half of all.
 
 Departure: which words passed, and in which sense, is not published; the pool and its curation are ours.
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def build_nouns(wordnet: Path, scowl: Path) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Split -> word -> its hypernyms, nearest first."""
+    """Maps split and word to the word's hypernyms, nearest first."""
     synsets = read_synsets(wordnet)
     sizes = {word: size for word, size in wordle.read_sizes(scowl).items() if size <= LARGEST}
     found = candidates(synsets, wordnet, sizes)
@@ -112,7 +112,7 @@ def candidates(synsets: Mapping[str, Synset], wordnet: Path, sizes: Mapping[str,
 
 
 def unfit(above: tuple[str, ...]) -> str:
-    """Which of the criteria on a single word the hypernyms miss; empty if none."""
+    """The criterion on a single word that the hypernyms miss; empty if none."""
     if len(above) < MIN_HYPERNYMS:
         return f"{len(above)} hypernyms"
     if "physical entity" not in above:
@@ -129,14 +129,14 @@ def distinct(nouns: list[Noun]) -> list[Noun]:
 
 
 def antichain(nouns: list[Noun], synsets: Mapping[str, Synset]) -> list[Noun]:
-    """Those that are no hypernym of another, neither as a synset nor by name."""
+    """The nouns that are not a hypernym of another, neither as a synset nor by name."""
     above = {s for noun in nouns for s in ancestors(synsets, noun.synset)}
     names = {n for noun in nouns for n in noun.above}
     return [noun for noun in nouns if noun.synset not in above and noun.word not in names]
 
 
 def ancestors(synsets: Mapping[str, Synset], synset: str) -> tuple[str, ...]:
-    """All hypernyms of a synset, itself left out, nearest first."""
+    """All hypernyms of a synset, excluding itself, nearest first."""
     found: dict[str, None] = {}
     level = [synset]
     while level:
@@ -150,7 +150,7 @@ def name(synset: Synset) -> str:
 
 
 def rank(word: str) -> bytes:
-    """A fixed shuffle: sort by this."""
+    """A sort key that gives a fixed shuffle."""
     return blake2b(word.encode(), digest_size=8, person=b"sonde.mtp.nouns").digest()
 
 
@@ -171,7 +171,7 @@ def read_list() -> Iterator[tuple[str, str]]:
 
 
 def read_synsets(wordnet: Path) -> dict[str, Synset]:
-    """Offset -> synset, from ``data.noun`` (format: wndb(5WN))."""
+    """Maps offsets to synsets, from ``data.noun`` (format: wndb(5WN))."""
     synsets: dict[str, Synset] = {}
     for line in (wordnet / "data.noun").read_text(encoding="ascii").splitlines():
         if line.startswith("  "):
@@ -185,7 +185,7 @@ def read_synsets(wordnet: Path) -> dict[str, Synset]:
 
 
 def read_senses(wordnet: Path) -> dict[str, list[str]]:
-    """Word -> the offsets of its noun senses, most frequent first, from ``index.noun``."""
+    """Maps words to the offsets of their noun senses, most frequent first, from ``index.noun``."""
     senses: dict[str, list[str]] = {}
     for line in (wordnet / "index.noun").read_text(encoding="ascii").splitlines():
         if not line.startswith("  "):
@@ -195,7 +195,7 @@ def read_senses(wordnet: Path) -> dict[str, list[str]]:
 
 
 def read_counts(wordnet: Path) -> dict[str, int]:
-    """Word -> how often it was tagged as a noun, from ``cntlist.rev``."""
+    """Maps words to the number of times they were tagged as nouns, from ``cntlist.rev``."""
     counts: dict[str, int] = {}
     for line in (wordnet / "cntlist.rev").read_text(encoding="ascii").splitlines():
         key, _, count = line.split()

@@ -1,14 +1,14 @@
-"""Builds the word pools of ``sonde.envs.word_chaining.env`` from SCOWL.
+"""Build the word pools of ``sonde.envs.word_chaining.env`` from SCOWL.
 
-Run: ``python src/sources/compile.py``.
+Run: ``python src/sonde/envs/word_chaining/sources/compile.py``.
 
-Source: SCOWL 2020.12.07, read and cleaned as ``../wordle/words.py`` does (notices in NOTICE). Multi-Turn Puzzles
-draws each game's 500 words from SCOWL at random and does not say from which sizes; we take ``english-words`` and
-``american-words`` up to size 60, of 3 letters or more, inflected forms included, without ``blocklist.rot13.txt``.
+Source: SCOWL 2020.12.07, read and cleaned by ``envs/_shared/words/sources/words.py`` (notices in NOTICE). Multi-Turn
+Puzzles draws each game's 500 words from SCOWL at random and does not say from which sizes; we take ``english-words``
+and ``american-words`` up to size 60, of 3 letters or more, inflected forms included, without ``blocklist.rot13.txt``.
 
 Of these, 20,000 chosen by ``words.rank``, a fixed shuffle, are shipped: the first 10,000 are the pool of the test
 games, the others that of the training games, so no training game shows a word of a test game. Both files are sorted.
-(``word_guess`` needs no file of its own: its vocabularies are slices of the five-letter answers of ``words.py``.)
+(``word_guess`` needs no file: its vocabularies are slices of the five-letter answers of ``words.py``.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def build_pools(scowl: Path) -> dict[str, list[str]]:
-    """File name -> its words, in order."""
+    """Maps a file name to its words, in order."""
     sizes, blocked = words.read_sizes(scowl), words.blocklist()
     kept = {word for word, size in sizes.items() if size <= LARGEST_SIZE and len(word) >= SHORTEST} - blocked
     shuffled = sorted(kept, key=words.rank)

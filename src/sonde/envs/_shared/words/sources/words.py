@@ -1,8 +1,9 @@
-"""Builds the Wordle word lists of ``words/data`` from SCOWL. Run: ``python src/words/sources/words.py``.
+"""Build the Wordle word lists in ``words/data`` from SCOWL. Run: ``python
+src/sonde/envs/_shared/words/sources/words.py``.
 
 Source: SCOWL 2020.12.07 by Kevin Atkinson (the Debian package ``scowl``, version 2020.12.07-2; notices in NOTICE).
 SCOWL grades words by size: 10 is the most common, 70 what most dictionaries hold. We read ``english-words`` and
-``american-words``, which leaves out names, abbreviations and contractions, and keep words of letters a to z only.
+``american-words``, which excludes names, abbreviations and contractions, and keep words of letters a to z only.
 
 Rules
 - Guesses: every word of 4 to 10 letters up to size 70, inflected or not.
@@ -17,8 +18,8 @@ Rules
   (PAPRIKA, appendix I.8), as evenly as 1000 divides by 6.
 - The list of LMRL-Gym's size (arXiv:2311.18232) is the first 400 five-letter answers of size 10, in the same shuffle.
 
-Departure: the counts are the papers', the words ours. PAPRIKA names no dictionary ("an English dictionary"), LMRL-Gym
-takes 400 of the commercial game's words; we ship only words whose terms we know.
+Departure: the counts are the papers', the words ours. PAPRIKA names no dictionary ("an English dictionary"), and
+LMRL-Gym takes 400 of the commercial game's words; we ship only words with known licence terms.
 
 Files: ``answers_N.{train,test}.txt`` in shuffled order, so that any prefix is a fair sample of tasks;
 ``guesses_N.txt`` and ``lmrl.txt`` sorted.
@@ -40,7 +41,7 @@ SCOWL = Path("/usr/share/dict/scowl")
 SIZES = (10, 20, 35, 40, 50, 55, 60, 70)
 LENGTHS = range(4, 11)
 ANSWER_SIZE = {length: 40 if length == 5 else 20 for length in LENGTHS}
-ADDED_SIZE = 50  # hand-added answers and the stems of inflected forms come from at most this size
+ADDED_SIZE = 50  # hand-added answers and the stems of inflected forms have at most this size
 TEST_COUNT = {4: 167, 5: 800, 6: 167, 7: 167, 8: 167, 9: 166, 10: 166}
 FIVE_LETTER_ANSWERS = 2315
 LMRL_SIZE, LMRL_COUNT = 10, 400
@@ -61,7 +62,7 @@ def main() -> None:
 
 
 def build_lists(scowl: Path) -> dict[str, list[str]]:
-    """File name -> its words, in order."""
+    """Maps a file name to its words, in order."""
     blocked = blocklist()
     sizes = {word: size for word, size in read_sizes(scowl).items() if word not in blocked}
     files: dict[str, list[str]] = {}
@@ -77,7 +78,7 @@ def build_lists(scowl: Path) -> dict[str, list[str]]:
 
 
 def read_sizes(scowl: Path) -> dict[str, int]:
-    """Each lower-case word of letters only -> the smallest SCOWL size that lists it."""
+    """Maps each lower-case word of letters only to the smallest SCOWL size that lists it."""
     sizes: dict[str, int] = {}
     for size in SIZES:
         for category in ("english", "american"):
@@ -101,7 +102,8 @@ def is_inflected(word: str, sizes: dict[str, int]) -> bool:
 
 
 def stems(word: str) -> Iterator[str]:
-    """What a word would be the regular -s or -ed form of: cries -> crie, cri, cry; hopped -> hopp, hoppe, hop."""
+    """The words of which a word could be the regular -s or -ed form: cries -> crie, cri, cry; hopped -> hopp, hoppe,
+    hop."""
     if word.endswith("s") and not word.endswith("ss"):
         yield word[:-1]
     if word.endswith(("es", "ed")):
@@ -113,7 +115,7 @@ def stems(word: str) -> Iterator[str]:
 
 
 def edits() -> tuple[set[str], set[str]]:
-    """Words to drop, words to add."""
+    """The words to drop, and the words to add."""
     chosen: dict[str, set[str]] = {"-": set(), "+": set()}
     for line in (HERE / "edits.txt").read_text(encoding="ascii").splitlines():
         sign, *words = line.split() or ["#"]
@@ -131,7 +133,7 @@ def rot13(text: str) -> str:
 
 
 def rank(word: str) -> bytes:
-    """A fixed shuffle: sort by this."""
+    """A sort key that gives a fixed shuffle."""
     return blake2b(word.encode(), digest_size=8, person=b"sonde.words").digest()
 
 

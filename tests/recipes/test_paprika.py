@@ -1,0 +1,260 @@
+"""The recipes of recipes/paprika: their statistics by hand, their data, and two of them run small."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+from sonde import UserError
+from sonde.core import AGENT, make
+from sonde.evaluation.evaluate import evaluate
+from sonde.evaluation.metrics import Estimate
+from sonde.models.files.shipped import get_shipped_model
+from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.runs.store import Run
+from sonde.train.types import Row
+
+from ..train.tiny import tiny_model
+
+FOLDER = Path(__file__).parents[2] / "recipes" / "paprika"
+NAMES = ("common", "objectives", "groups", "rounds", "sizes", "retention", "smollm2")
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Iterator[SimpleNamespace]:
+    """The modules of the folder, which are no package."""
+    before = {name: sys.modules.pop(name) for name in NAMES if name in sys.modules}
+    sys.path.insert(0, str(FOLDER))
+    try:
+        yield SimpleNamespace(**{name: import_module(name) for name in NAMES})
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in NAMES:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+def of_wins(table: Sequence[Sequence[int]], legal: Sequence[Sequence[int]] = ()) -> Any:
+    """Wins by task and sample, as an evaluation would have them; rows out of order, as they may come."""
+    rows = [
+        SimpleNamespace(
+            index=0, task=f"t{i}", sample=j, win=bool(win), kind="win" if win else "loss",
+            called={} if not legal or legal[i][j] else {"invalid": (0,)},
+        )
+        for i, wins in enumerate(table)
+        for j, win in enumerate(wins)
+    ]  # fmt: skip
+    return SimpleNamespace(rows=rows[::-1], k=len(table[0]))
+
+
+# --- statistics ------------------------------------------------------------------------------------------------------
+
+
+def test_success_and_gain_over_seeds(recipe: SimpleNamespace) -> None:
+    common = recipe.common
+    first, second, base = of_wins([[1, 1], [0, 1]]), of_wins([[1, 0], [0, 0]]), of_wins([[1, 0], [0, 0]])
+    found = common.estimate_success([first, second])
+    assert found.mean == pytest.approx((0.75 + 0.25) / 2)
+    assert found.low < found.mean < found.high and found.n == 2
+    gained = common.estimate_gain([first, second], [base, base])
+    assert gained.mean == pytest.approx((0.5 + 0.0) / 2)
+    same = common.estimate_gain([base], [base])
+    assert same.mean == 0.0 and same.low == -same.high < 0.0 and same.n == 2, "two equal tasks do not prove equality"
+
+
+def test_success_among_legal_episodes(recipe: SimpleNamespace) -> None:
+    e = of_wins([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    assert recipe.common.success_if_legal(e) == pytest.approx(2 / 3)
+    assert recipe.common.share_legal(e) == 0.75
+    assert math.isnan(recipe.common.success_if_legal(of_wins([[1]], [[0]])))
+
+
+def test_groups_on_which_a_training_is_better(recipe: SimpleNamespace) -> None:
+    base, up, sure = (
+        Estimate(m, low, high, 9) for m, low, high in ((0.2, 0.1, 0.3), (0.1, -0.1, 0.3), (0.3, 0.2, 0.4))
+    )
+    kinds = recipe.groups.KINDS
+    one = recipe.groups.Row("a", dict.fromkeys(("base", *kinds), base), dict.fromkeys(kinds, up))
+    better = {**dict.fromkeys(("base", *kinds), base), "full": Estimate(0.5, 0.4, 0.6, 9)}
+    two = recipe.groups.Row("b", better, dict.fromkeys(kinds, sure))
+    found = recipe.groups.count_better([one, two])
+    assert found["better_than_base"] == dict.fromkeys(kinds, 2) and found["interval_above_0"] == dict.fromkeys(kinds, 1)
+    assert found["full_above_single"] == 1 and found["leave_one_out_matches_single"] == 2
+
+
+def test_picks_are_averaged_over_seeds(recipe: SimpleNamespace) -> None:
+    seeds = [recipe.rounds.Rounds({}, [picks], [0.5]) for picks in ({"comb": 3}, {"comb": 1, "rooms": 2})]
+    assert recipe.rounds.average_picks(seeds) == [{"comb": 2.0, "rooms": 1.0}]
+
+
+# --- data ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_lies_beyond_was_never_trained_or_tested(recipe: SimpleNamespace) -> None:
+    game = make("maze", preset="pairs", max_turns=36)
+    far = recipe.sizes.list_pairs(game, 15, 20)
+    assert {int(t.tags["distance"]) for t in far} == set(range(15, 21)) and len({t.id for t in far}) == len(far) == 290
+    known = {(t.hidden["map"], t.hidden["start"], t.hidden["goal"]) for s in ("train", "test") for t in game.tasks(s)}
+    assert not known & {(t.hidden["map"], t.hidden["start"], t.hidden["goal"]) for t in far}
+
+
+def test_conditions_differ_in_moves_alone(recipe: SimpleNamespace) -> None:
+    found = {c.name: c for c in recipe.sizes.list_conditions(recipe.common.MAZE, 5)}
+    assert len(found) == 10 and found["15-20 steps, 36 moves"].env.spec.max_turns == 36
+    few, many = found["2-5 steps, 12 moves"], found["2-5 steps, 36 moves"]
+    assert [t.id for t in few.tasks] == [t.id for t in many.tasks] and len(few.tasks) == 5
+    assert few.env.spec.max_turns == 12
+
+
+def test_models_that_are_missing_are_named(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"seed-1/pipeline/round-1/sft/model is missing; run objectives.py maze first"):
+        recipe.sizes.find_models(tmp_path, recipe.common.MAZE, 1)
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "sizes.py"), "--quick", "--out", str(tmp_path)],
+        text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and "run objectives.py maze first" in done.stderr
+
+
+# --- retention -------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_environment_said_after_the_agent_first_spoke(recipe: SimpleNamespace) -> None:
+    row = Row(ids=array("i", range(8)), agent=b"\0\0\1\1\0\0\1\0", turns=array("i", [-1, -1, 0, 0, -1, -1, 1, -1]))
+    assert recipe.retention.mark_environment(row).agent == b"\0\0\0\0\1\1\0\1"
+
+
+def test_nats_of_a_model_that_knows_nothing(recipe: SimpleNamespace) -> None:
+    model = tiny_model()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+    given = [recipe.retention.mark_text([5, 6, 7, 8], 1), recipe.retention.mark_text([9], 1)]
+    found = recipe.retention.measure_nats(model, 1, given)
+    assert [len(row.agent) for row in given] == [5, 2]
+    assert found == [[pytest.approx(math.log(model.config.vocab_size))]] * 2
+
+
+def test_change_over_seeds(recipe: SimpleNamespace) -> None:
+    found = recipe.retention.compare_nats("x", [[1.0], [2.0]], [[[1.1], [2.1]], [[1.3], [2.3]]])
+    assert (found.texts, found.before, found.after) == (2, 1.5, pytest.approx(1.7))
+    assert found.change.mean == pytest.approx(0.2) and found.change.low == pytest.approx(0.1)
+
+
+def test_walkers_take_the_shortest_way_or_any(recipe: SimpleNamespace) -> None:
+    game = make("maze", preset="pairs")
+    tasks = game.tasks("test")[:6]
+    straight = collect_trajectories(game, {AGENT: recipe.retention.Walker(slip=0.0)}, tasks, Plan())
+    assert [len(t.turns) for t in straight] == [int(t.tags["distance"]) for t in tasks]
+    astray = collect_trajectories(game, {AGENT: recipe.retention.Walker(slip=1.0)}, tasks, Plan())
+    assert any(turn.info["result"] == "blocked" for t in astray for turn in t.turns)
+
+
+# --- format, plots ---------------------------------------------------------------------------------------------------
+
+
+def test_replies_that_could_be_read(recipe: SimpleNamespace) -> None:
+    game = make("best_arm", preset="small")
+    tasks = game.tasks("test")[:5]
+
+    def found(reply: str) -> Any:
+        agent = make("agents:llm", model=make("models:fake", pattern=[reply]))
+        return recipe.smollm2.summarise(collect_trajectories(game, {AGENT: agent}, tasks, Plan()), reply)
+
+    chatty, wrong, right = map(found, ("Hello!", "<Answer>ruby</Answer>", "<Answer>amber</Answer>"))
+    assert chatty.turns_read == wrong.turns_read == chatty.fine.mean == wrong.fine.mean == 0.0
+    assert right.turns_read == right.fine.mean == 1.0
+    assert right.named == {"amber": 1.0} and chatty.named == {}
+    assert chatty.evaluation.kinds["format"] == 5 and right.evaluation.turns_played["mean"] == 11
+
+
+def test_report_of_objectives(recipe: SimpleNamespace) -> None:
+    env = recipe.common.MAZE.make_env()
+    tasks = env.tasks("test")[:12]
+
+    def play(agent: str, k: int = 2) -> Any:
+        return evaluate(
+            collect_trajectories(env, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k
+        )
+
+    worse, better = play("agents:random"), play("agents:maze")
+    result = {
+        "temperature 1": {"base": worse, **dict.fromkeys(recipe.objectives.METHODS, better)},
+        "temperature 0": {
+            "base": play("agents:random", 1),
+            **dict.fromkeys(recipe.objectives.METHODS, play("agents:maze", 1)),
+        },
+    }
+    tables, found = recipe.objectives.report("maze", [result], {"random": worse, "reference": better})
+    rows = {row["condition"]: row for row in found["table"]}
+    assert rows["SFT"]["success"] == rows["SFT"]["success if legal"] == 1.0
+    assert rows["random"] | {"condition": "base"} == rows["base"]
+    gains = found["gains"]["GRPO"]
+    assert gains["temperature 1"].mean == pytest.approx(1.0 - rows["base"]["success"])
+    assert gains["temperature 0"].mean == pytest.approx(1.0 - result["temperature 0"]["base"].metrics["success"].mean)
+    assert len(tables) == 2 and [row[0] for row in tables[1].rows] == list(recipe.objectives.METHODS)
+
+
+# --- run small -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    rounds, size = recipe.rounds, recipe.common.Budget(tasks=3, k=6, tests=4, test_k=1, seeds=1)
+    result = rounds.run_seed(0, recipe.common.MAZE, size, tmp_path, 1)
+    for found in result.values():
+        assert sum(found.picks[0].values()) == 3 and 0.0 < found.won[0] < 1.0
+        assert {at: len(tests) for at, tests in found.tests.items()} == {"temperature 1": 2, "temperature 0": 2}
+    weights = [path.read_bytes() for path in tmp_path.glob("**/rpo/model/model.safetensors")]
+    start = (get_shipped_model(recipe.common.MAZE.model).folder / "model.safetensors").read_bytes()
+    assert len({*weights, start}) == 3
+    table = rounds.report_success("temperature 1", [result])
+    assert [row[0] for row in table.rows] == ["curriculum", "uniform", "curriculum minus uniform"]
+
+
+@pytest.mark.slow
+def test_groups_train_on_their_maps_and_are_tested_on_each(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    groups, size = recipe.groups, recipe.common.Budget(tasks=2, k=6, tests=3, test_k=1, seeds=1)
+    tests = groups.run_seed(0, recipe.common.MAZE, size, tmp_path, ("comb", "ladder"))
+    for at in ("temperature 1", "temperature 0"):
+        for name in ("comb", "ladder"):
+            found = tests[at][name]
+            assert found.keys() == {"base", *groups.KINDS}
+            assert {row.task for e in found.values() for row in e.rows} == {row.task for row in found["base"].rows}
+            assert groups.make_row(name, at, [tests]).gains.keys() == set(groups.KINDS)
+    assert {
+        t.task.tags["group"]
+        for run in (tmp_path / "groups/seed-0/without-comb/round-1/play").iterdir()
+        for t in Run.load(run)
+    } == {"ladder"}
+
+
+@pytest.mark.thorough
+def test_a_pipeline_and_a_teacher_run_and_resume(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    """Fine-tuning alone, on the model's own wins and on the teacher's; the second call finds both done."""
+    size = recipe.common.Budget(tasks=8, k=3, tests=4, test_k=1, seeds=1)
+    methods = ("SFT", "SFT on the teacher")
+    first, again = (recipe.objectives.run_seed(0, recipe.common.MAZE, size, tmp_path, methods) for _ in range(2))
+    assert list(first["temperature 1"]) == list(first["temperature 0"]) == ["base", *methods]
+    for at, tests in first.items():
+        assert [e.rows for e in tests.values()] == [e.rows for e in again[at].values()]
+
+
+def test_quick_runs_have_a_folder_of_their_own(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    parser = recipe.common.Parser("doc")
+    assert parser.parse_args(["--out", str(tmp_path)]).out == tmp_path
+    assert parser.parse_args(["--out", str(tmp_path), "--quick"]).out == tmp_path / "quick"
