@@ -104,9 +104,12 @@ def make_games(configs: Sequence[GameConfig], envs: Sequence[Env[Any]] | None = 
     ]
 
 
-def name_games(envs: Sequence[Env[Any]]) -> list[str]:
-    """The folder of each environment: its name and preset, numbered where these are equal."""
+def name_games(envs: Sequence[Env[Any]], *, by_content: bool = False) -> list[str]:
+    """The folder of each environment: its name and preset, numbered where these are equal; `by_content`, as in a folder
+    that several pipelines share, with a hash of its whole configuration."""
     plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
+    if by_content:
+        return [f"{name}-{content_hash(env.config)[:8]}" for name, env in zip(plain, envs, strict=True)]
     return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
 
 
