@@ -128,8 +128,8 @@ def _rules(name: str, env: Env[Any]) -> str:
     low, high = spec.reward_range
     first, last = (_example(turn.text) for turn in (_golden(name, env).turns[0], _golden(name, env).turns[-1]))
     numbers = (
-        f"Preset `{spec.preset}` has at most {spec.max_turns:,} turns, rewards from {low:g} to {high:g} per turn, and by "
-        f"default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, the agent begins with "
+        f"Preset `{spec.preset}` has at most {spec.max_turns:,} turns, rewards from {low:g} to {high:g} per turn, and "
+        f"by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, the agent begins with "
         f"{first} and ends with {last}."
     )
     unread = EnvProbe(env=env, episodes=1).play_episode(0, lambda view, _: "hello", "catalogue")
