@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.models.files.weights import folder_fingerprint
