@@ -22,8 +22,8 @@ from ..chats import BYTES, KINDS, PIECES, Kind, tokenizer
 
 pytestmark = pytest.mark.skipif(not find_spec("transformers"), reason="needs the extra: pip install 'sonde-rl[hf]'")
 
-every_kind = pytest.mark.parametrize("name", KINDS)
-every_scheme = pytest.mark.parametrize("scheme", [BYTES, *PIECES])
+every_kind = each("name", KINDS)
+every_scheme = each("scheme", [BYTES, *PIECES])
 ASK, SO = Message("user", "Is it a green thing?"), Message("user", "So it is not?")
 
 
