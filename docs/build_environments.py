@@ -188,12 +188,10 @@ def _turn(turn: Turn, gains: Sequence[Gain] | None) -> str:
 
 
 def _bits(gain: Gain) -> str:
-    more = (
-        ""
-        if gain.best is None or gain.expected is None
-        else f" (expected {gain.expected:.2f}, best question {gain.best:.2f})"
-    )
-    return f" gained {gain.realised + 0.0:.2f} bits{more}"
+    gained = f" gained {gain.realised + 0.0:.2f} bits"
+    if gain.best is None or gain.expected is None:
+        return gained
+    return f"{gained} (expected {gain.expected:.2f}, best question {gain.best:.2f})"
 
 
 def _cut(text: str, most: int = SAID) -> str:

@@ -98,7 +98,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "delta_belief": delta_belief,
     "to_go": to_go,
     "exact": lambda: preset("tiny_exact_gain"),
-    "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
+    "published": lambda: with_online(delta_belief(), credit=TurnWise(rules="code")),
     "among": lambda: delta_belief(among=8),
     "outcome_turnwise": lambda: weigh_beliefs(0.0),
     "exact_turnwise": exact_turnwise,

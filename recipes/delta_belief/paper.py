@@ -65,7 +65,7 @@ class Config:
     def training(self) -> Training:
         """The preset of this size, as the paper's code has it."""
         found = preset(self.method + ("_4b" if self.size == "4B" else ""))
-        published = {"rewarders": (BeliefGain(template="question"),), "credit": TurnWise(as_published=True)}
+        published = {"rewarders": (BeliefGain(template="question"),), "credit": TurnWise(rules="code")}
         changes: dict[str, Any] = {"template": {"enable_thinking": False}, "max_new_tokens": 128}
         changes |= published if self.method == "delta_belief" else {}
         return replace(found, online=replace(found.online, **changes))

@@ -3,7 +3,7 @@
     python recipes/lmrl/maze.py [--rollouts 32] [--json]
 
 As appendix F.1 has it, every one of the 25 starts of `double_t` is played, 32 times by whoever draws at random, and the
-returns are averaged. Three walkers, with the replies and the extra call of the paper's code (`as_published`):
+returns are averaged. Three walkers, with the replies and the extra call of the paper's code (`rules="code"`):
 
     wall      walks into a wall until the end: the paper's minimum
     random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
@@ -51,7 +51,7 @@ def maze_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estima
 
 def measure_preset(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
     """The three walkers on one preset."""
-    env = sonde.make("maze", preset=preset, as_published=True)
+    env = sonde.make("maze", preset=preset, rules="code")
     return {
         "wall": maze_returns(env, Stuck(), 1),
         "random": maze_returns(env, sonde.make("agents:random"), rollouts),

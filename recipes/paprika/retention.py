@@ -191,7 +191,8 @@ def main() -> None:
     except UserError as e:
         parser.error(str(e))
     skipped = "" if len(found) > len(TRAINED) else f" (SmolLM2 is left out: no {model}; run smollm2.py first)"
-    publish(args, "retention", report(found, skipped), {"rows": [k._asdict() for k in found]})
+    tables = report(found, skipped)
+    publish(args, "retention", tables, {"rows": [k._asdict() for k in found]}, {"retention": tables[0]})
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from sonde.agents._shared.calls import (
     text_reader,
 )
 from sonde.core import Completion, Message, Model, Sampling
-from sonde.models.oracle import read_blocks
+from sonde.models._shared.json_beliefs import read_blocks
 from tests.cases import each
 
 ARMS = ("A", "B", "12", "a b", "off")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.cli.overrides import apply_overrides
-from sonde.cli.train import override_training
+from sonde.cli.training_overrides import override_training
 from sonde.core import AGENT, UserError
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB
@@ -64,7 +64,7 @@ def test_one_weight_of_the_rewards_is_changed() -> None:
 
 
 def test_one_option_of_credit_or_of_a_bandit_is_changed() -> None:
-    assert online("online.credit.as_published=true").credit == TurnWise(as_published=True)
+    assert online("online.credit.rules=code").credit == TurnWise(rules="code")
     assert online("online.credit={scale: none}").credit == TurnWise(scale="none")
     assert online("online.credit=return_to_go").credit == ReturnToGo()
     assert online("online.bandit=ucb", "online.bandit.alpha=2").bandit == UCB(alpha=2)

@@ -100,13 +100,24 @@ def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
     assert [n for name, n in episodes if name == "maze"] == [25 * 32, 25 * 32], "fully and partially observed"
     assert [n for name, n in episodes if name == "chess"] == [1000, 645], "whole games and endgames"
     assert dict(episodes)["wordle"] == 29 * 143 >= 4096
-    found = as_json("--suite", "lmrl", "--agent", "random", *SHORT)["environments"]
+    whole = ("--suite", "lmrl", "--agent", "random", *SHORT)
+    found = as_json(*whole)["environments"]
     scaled = {(e["env_name"], e["preset"]): (e["metrics"]["score"]["mean"], e["paper_score"]) for e in found}
     assert scaled["car_dealer", "lmrl"][1] is None, "the paper prints no scale for it"
+    ours = [("maze", "lmrl_partial"), ("chess", "full"), ("chess", "endgames"), ("twenty_questions", "lmrl")]
+    assert [scaled[form][1] for form in ours] == [None] * 4, "other games than the paper's"
     returned, scale = scaled["maze", "lmrl"]
     below, above = 50 * (returned + 101) / (101 - 83), 50 + 50 * (returned + 83) / (83 - 6.84)
     assert scale == pytest.approx(below if returned < -83 else above)
-    table = run("--suite", "lmrl", "--agent", "random", *SHORT)
+    scores = [score for _, score in scaled.values() if score is not None]
+    assert len(scores) == 4
+    table = run(*whole)
+    (mean,) = [line.split() for line in table.splitlines() if line.split()[-1:] == ["(4)"]]
+    assert (mean[0], mean[-2]) == ("mean", f"{sum(scores) / 4:.0f}"), (
+        "the mean of the paper's scores, and none of returns"
+    )
+    short = as_json(*whole, "--max-turns", "2")
+    assert short["mean"]["paper_score"] is None, "games that are cut short are not the paper's"
     assert "0-100" in table and "invalid" in table and all(len(line) <= 80 for line in table.splitlines()[:14])
 
 
@@ -157,3 +168,13 @@ def test_the_report_shows_games_of_several_seats() -> None:
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:
     assert says in mistake("--agent", "random", *args)
     assert not Path("runs").exists()
+
+
+def test_success_is_shown_by_a_tag_of_the_tasks() -> None:
+    play = ("twenty_questions", "--agent", "random", "-n", "12", "-k", "1", "--no-gains")
+    shown = run(*play, "--by", "difficulty")
+    assert "by difficulty" in shown and "medium" in shown
+    (found,) = as_json(*play)
+    groups = found["by_tag"]["difficulty"]
+    assert set(groups) <= {"easy", "medium", "hard"} and sum(g["n_tasks"] for g in groups.values()) == 12
+    assert mistake(*play, "--by", "length") == "--by: unknown name 'length'; known: category, difficulty"

@@ -140,6 +140,16 @@ def test_values_are_learned_and_played_by() -> None:
     assert (config["heads"], config["beta"]) == ("q/model", 4.0) and config["heads_weights"]
 
 
+def test_cloning_is_an_objective_with_settings() -> None:
+    run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
+    own = ["train", "bc", "played", "--model", "model", "-o", "settings.epochs=1"]
+    run(*own, "--out", "o", "--settings", "tiny_bc", "-o", "rule.top=0.5")
+    told = json.loads(Path("o/data.json").read_text())
+    assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
+    assert told["items"] == 6, "the best half of all episodes, won or lost"
+    assert "names settings already" in mistake("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
+
+
 @pytest.mark.thorough
 def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     small = ["-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "settings.save_steps=2",
@@ -223,12 +233,12 @@ def test_training_by_belief_is_one_command() -> None:
     run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
         "-o", "online.rewarders.belief.of=start", "-o", "online.rewarders.belief.shaping=tanh",
         "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
-        "-o", "online.credit.as_published=true", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
+        "-o", "online.credit.rules=code", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
     online = json.loads(Path("t/data.json").read_text())["online"]
     assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
     belief = online["rewarders"]["belief"]
     assert (belief["of"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
-    assert online["credit"] == {"is": "TurnWise", "scale": "std", "as_published": True, "eps": 1e-6}
+    assert online["credit"] == {"is": "TurnWise", "scale": "std", "rules": "code", "eps": 1e-6}
 
 
 def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> None:
@@ -287,6 +297,18 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     changed = ["-o", "changes.sft.lr=3e-3", "--tasks", "1", "-k", "1", "-o", "tests=1"]
     result = invoke("paprika", "--out", "p", GAME, "--model", "model", "--settings", "tiny", *changed)
     assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
+
+
+def test_what_a_pipeline_plays_is_estimated_and_nothing_is_written() -> None:
+    """Table 1 of PAPRIKA: 1,499 and 1,000 tasks to train on, 20 and 100 samples; two stages beside the base model."""
+    dry = ("paprika", "--out", "p", "twenty_questions", "mastermind", "--model", "model", "--dry-run")
+    play, much, evaluate, _, total = json.loads(run(*dry, "--json"))
+    assert (play["episodes"], play["models"], play["calls"]) == (1499 * 20, 1, 1499 * 20 * 20)
+    assert (much["episodes"], evaluate["episodes"], evaluate["models"]) == (1000 * 100, 367 * 4 * 3, 3)
+    assert total["calls"] == (1499 * 20 * 20 + 1000 * 100 * 12) + 3 * 4 * (367 * 20 + 500 * 12)
+    shown = run(*dry, "-o", "curriculum=ucb", "-o", "n_tasks=250", "-o", "by=env", "-o", "rounds=3")
+    assert "75,000" in shown, "at most all picks are of mastermind: 250 tasks, 100 samples, 3 rounds"
+    assert not Path("p").exists()
 
 
 @pytest.mark.thorough
@@ -370,7 +392,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
-        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --player"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --server or --player"),
+        (
+            [*PAPRIKA, "--server", "http:m", "--base-url", "http://localhost:1/v1"],
+            "--server: got 'http:m', allowed: vllm:NAME",
+        ),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
         ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),

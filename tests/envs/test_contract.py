@@ -22,12 +22,13 @@ FUZZED, LONG_FUZZED = 300, 10_000
 
 
 def list_presets(name: str) -> list[Env[Any]]:
-    """Every preset of an environment, and the default one as published where that differs."""
+    """Every preset of an environment, and the default one by the rules of its paper's code where they differ."""
     cls: Any = sonde.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
     envs = [sonde.make(name, preset=preset) for preset in cls.presets]
-    if any(f.name == "as_published" for f in dataclasses.fields(cls)):
-        envs.append(sonde.make(name, as_published=True))
+    for field, value in (("rules", "code"), ("as_published", True)):
+        if any(f.name == field for f in dataclasses.fields(cls)):
+            envs.append(sonde.make(name, **{field: value}))
     return envs
 
 

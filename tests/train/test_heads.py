@@ -209,7 +209,7 @@ def test_heads_that_do_not_fit_are_named(tmp_path: Path) -> None:
 @each("wrong, message",
     [({}, "heads: q: got 0"), ({"q": 3}, "heads: q"), ({"q": 1, "polyak": 0.0}, "heads: polyak"),
      ({"v": True, "every": 0}, "heads: every"), ({"v": True, "trunk": "shard"}, "heads: trunk: got 'shard'"),
-     ({"v": True, "width": 0.0}, "heads: width")],
+     ({"v": True, "width": 0.0}, "heads: width"), ({"v": True, "q": 1, "linear": True}, "heads: linear")],
 )  # fmt: skip
 def test_bad_specifications_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -28,12 +28,13 @@ of the algorithm, and for models that record what they are asked.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, View, invalid, unknown
+from sonde.core import Action, Model, View, derive, invalid, unknown
 from sonde.envs._shared.sub_episodes import episode_length
 
 from ._shared.beliefs import WRITTEN, BeliefKeeper
@@ -90,6 +91,14 @@ class LLMPSRL(ComposedAgent):
             await self._belief_keeper.current_beliefs(
                 read_scene(view), Calls(view.seed, self.retries), view.memory, due=True
             )
+
+    async def draw_hypotheses(self, view: View, beliefs: str, n: int) -> list[str]:
+        """`n` independent samples from these beliefs, empty where a reply could not be read: what the sampler would
+        have said at this act in `n` other runs."""
+        at, seeds = read_scene(view), (derive(view.seed, "draw", i) for i in range(n))
+        return await asyncio.gather(
+            *(self._sample_hypothesis(at, Calls(seed, self.retries), beliefs) for seed in seeds)
+        )
 
     async def _sample_hypothesis(self, at: ActContext, calls: Calls, beliefs: str) -> str:
         """One sampled hypothesis; empty if the reply could not be parsed."""

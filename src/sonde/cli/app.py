@@ -18,6 +18,7 @@ from .elicit import ElicitCommand
 from .environments import ListCommand, PlayCommand, ShowCommand
 from .evaluate import AuditCommand, CompareCommand, EvalCommand, RescoreCommand, RolloutCommand
 from .options import import_from_here
+from .roles import RolesCommand
 from .runs import ExportCommand, LeaderboardCommand, ReadCommand, ReportCommand, ViewCommand
 from .terminal import out
 from .train import PaprikaCommand, TrainCommand
@@ -110,6 +111,7 @@ for group, name, command, example in (
     (LOOK, "report", ReportCommand, "sonde report runs/a runs/b --out report.html"),
     (LOOK, "view", ViewCommand, "sonde view runs"),
     (LOOK, "audit", AuditCommand, "sonde audit runs/a --judge smollm2"),
+    (LOOK, "roles", RolesCommand, "sonde roles runs/a --json"),
     (LOOK, "export", ExportCommand, "sonde export runs/a tables"),
     (BELIEFS, "elicit", ElicitCommand, "sonde elicit runs/a --model smollm2 --candidates all"),
     (TRAIN, "train", TrainCommand, "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o"),

@@ -136,7 +136,7 @@ class Episode(NamedTuple):
         check_seeds(self.seed, sample)
         return self._replace(sample=sample, known=self.known[:])
 
-    # --- what could be known ---------------------------------------------------------------------------------------
+    # --- what could be known -----------------------------------------------------------------------------------------
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated incrementally and cached; None if there is none."""

@@ -35,10 +35,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
-from sonde.core.types import Json
+from sonde.core.types import Json, Rules
 from sonde.runs.store import Run, RunWriter
 
 from .files import JsonObject, hash_file, read_games, read_objects
@@ -171,9 +171,9 @@ def _read_wordle(row: JsonObject, task: str) -> Episode:
         ("".join(guess.split()), "".join(marks.split()), float(reward))
         for (guess, _), (marks, _), reward in zip(said, told, rewards, strict=True)
     ]
-    for published in (False, True):
+    for rules in get_args(Rules):
         short = len(turns) if turns[-1][2] else None
-        env = make("wordle", preset="lmrl", as_published=published, max_turns=short)
+        env = make("wordle", preset="lmrl", rules=rules, max_turns=short)
         word = _find_word(env, turns)
         if word is not None:
             with suppress(Contradiction):
@@ -238,7 +238,7 @@ def _drop_clocks(fen: str) -> str:
 
 def _replay_game(preset: str, moves: Sequence[tuple[str, str, float]], published: bool) -> Episode:
     def play_moves(limit: int | None) -> Episode:
-        env = make("chess", preset=preset, as_published=published, max_turns=limit)
+        env = make("chess", preset=preset, rules="code" if published else "paper", max_turns=limit)
         ep = Episode.begin(env, _make_task(env, {"fen": moves[0][0]}))
         for i, (fen, san, reward) in enumerate(moves):
             if ep.to_act != AGENT or _drop_clocks(_state_of(ep).fen) != _drop_clocks(fen):

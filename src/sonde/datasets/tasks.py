@@ -11,7 +11,7 @@ Source: arXiv 2311.18232, appendix D for the behaviour policies, table 1 for siz
   it more or less often, in proportions that come near the paper's success rates.
 - chess: the paper has 625,000 games of Stockfish at Elo 800 to 1600 against itself at 1200. Here both sides are
   `users:minimax`, which needs no binary, the agent's at several strengths, and there are 10,000 games by default.
-  `docs/datasets.md` has the same with Stockfish. A lost game has a reward of -1 in the paper's code, here of 0.
+  `docs/datasets.md` has the same with Stockfish.
 - endgames: an exact player instead of Stockfish; the opponent is `users:minimax`.
 """
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sonde.core import EMPTY, Frozen, find, names, unknown
+from sonde.core import EMPTY, Frozen, find, make, names, unknown
 from sonde.core.types import Json
 from sonde.runs.run import RunConfig
 
@@ -66,21 +66,46 @@ ALSO: Mapping[str, Mapping[str, tuple[str, ...]]] = Frozen(
 """Presets with other names that belong to a suite: tasks that its paper has in two forms, and the river of its section
 4.2."""
 
-ANCHORS: Mapping[str, Mapping[Form, tuple[float, float, float]]] = {
+
+@dataclass(frozen=True)
+class PaperScale:
+    """A paper's own scale of returns: what scores 0, 50 and 100. `seat` and `partner`: the game is the paper's only
+    where this policy fills that seat. `why` says how near the game is to the paper's."""
+
+    low: float
+    average: float
+    high: float
+    why: str
+    seat: str = ""
+    partner: str = ""
+
+    def is_of(self, e: Evaluation) -> bool:
+        """Whether the evaluated game is the paper's: its partner, and the preset's own settings, by the rules of the
+        paper or of its code."""
+        if self.seat and not e.others.get(self.seat, "").startswith(self.partner):
+            return False
+        own = make(e.env_name, preset=e.preset).config
+        return all(value == own.get(key) for key, value in e.env.items() if key != "rules")
+
+
+_STOCKFISH = {"seat": "opponent", "partner": "stockfish"}
+_USER = {"seat": "user", "partner": "llm"}
+PAPER_SCALES: Mapping[str, Mapping[Form, PaperScale]] = {
     "lmrl": {
-        ("maze", "lmrl"): (-101.0, -83.0, -6.84),
-        ("maze", "lmrl_partial"): (-101.0, -83.0, -25.75),
-        ("text_nav", "fo"): (0.0, 0.26, 1.0),
-        ("text_nav", "po"): (0.0, 0.26, 1.0),
-        ("wordle", "lmrl"): (-6.0, -4.12, -1.94),
-        ("chess", "full"): (-401.0, 0.21, 1.0),
-        ("chess", "endgames"): (-1.0, 0.586, 1.0),
-        ("twenty_questions", "lmrl"): (-20.0, -17.3, -12.6),
-        ("guess_my_city", "lmrl"): (-20.0, -18.8, -8.56),
+        ("maze", "lmrl"): PaperScale(-101.0, -83.0, -6.84, "its map, starts and rewards; 100 moves in place of 101"),
+        ("text_nav", "fo"): PaperScale(0.0, 0.26, 1.0, "success is its scale; data of its kind have .25 here"),
+        ("text_nav", "po"): PaperScale(0.0, 0.26, 1.0, "success is its scale; data of its kind have .25 here"),
+        ("wordle", "lmrl"): PaperScale(-6.0, -4.12, -1.94, "another list of 400 words: its data return -4.00 here"),
+        ("chess", "full"): PaperScale(-401.0, 0.21, 1.0, "with Stockfish as opponent, as there", **_STOCKFISH),
+        ("chess", "endgames"): PaperScale(-1.0, 0.586, 1.0, "with Stockfish as opponent, as there", **_STOCKFISH),
+        ("twenty_questions", "lmrl"): PaperScale(-20.0, -17.3, -12.6, "with a language model that answers", **_USER),
+        ("guess_my_city", "lmrl"): PaperScale(-20.0, -18.8, -8.56, "with a language model that answers", **_USER),
     }
 }
-"""Returns that score 0, 50 and 100: the lowest, the mean of the paper's dataset, the highest. The paper does not report
-them for the car dealer."""
+"""Scales of LMRL-Gym's table 7, only where a game is the paper's: the lowest return, the mean of its dataset, the
+highest. Without one are the partially observed maze, whose best walker returns -7.24 and the paper's -25.75, so its
+100 is not ours, and the car dealer, whose numbers the paper does not print. Rules answer quicker and more exactly than
+the paper's language models: our reference scored 184 in twenty questions and 132 in cities on its scale."""
 
 
 def suite_environments(name: str) -> tuple[Form, ...]:
@@ -100,9 +125,15 @@ def suite_environments(name: str) -> tuple[Form, ...]:
 
 
 def paper_score(name: str, e: Evaluation) -> float | None:
-    """The mean return of an evaluation on the suite's own scale, not clipped; None if its paper has none."""
-    anchors, returns = ANCHORS.get(name, {}).get((e.env_name, e.preset)), e.metrics["score"]
-    if anchors is None or returns is None:
+    """The mean return of an evaluation on the paper's own scale, not clipped; None where the game is not the
+    paper's (`PAPER_SCALES`)."""
+    scale, returns = PAPER_SCALES.get(name, {}).get((e.env_name, e.preset)), e.metrics["score"]
+    if scale is None or returns is None or not scale.is_of(e):
         return None
-    low, average, high = anchors
-    return anchored_score(returns.mean, low=low, average=average, high=high)
+    return anchored_score(returns.mean, low=scale.low, average=scale.average, high=scale.high)
+
+
+def mean_paper_score(name: str, rows: Sequence[Evaluation]) -> tuple[float | None, int]:
+    """The mean of the paper's scores over the environments that have one, and how many these are."""
+    scores = [score for e in rows if (score := paper_score(name, e)) is not None]
+    return (sum(scores) / len(scores) if scores else None), len(scores)

@@ -142,6 +142,11 @@ class SondeTrainer(ShardedTrainer):
             raise UserError(f"train: got {self.args.n_gpu} devices in one process; use torchrun, or show it one device")
 
     @property
+    def _needs_reference(self) -> bool:
+        """Whether items need reference log-probabilities."""
+        return "reference" in self.objective.needs
+
+    @property
     def _is_sharded(self) -> bool:
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
@@ -170,7 +175,7 @@ class SondeTrainer(ShardedTrainer):
         self.accelerator.wait_for_everyone()  # nobody writes before all have looked
         if checkpoint is not None and self.heads is not None:
             self.heads.load(Path(checkpoint))
-        if "reference" in self.objective.needs and self.items is not None:
+        if self._needs_reference and self.items is not None:
             self.items = self._attach_reference(self.items, resumed=checkpoint is not None)
         if self.is_world_process_zero():
             write_settings(self.folder / SETTINGS, self.settings)

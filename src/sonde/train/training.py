@@ -27,7 +27,7 @@ NEEDED = ("torch", "transformers", "accelerate")
 class Learning(Checked):
     """How recorded episodes become items.
 
-    `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
+    `sft`, `share` (for `bc`) and `pairs` are the rules of selection. `encode`: encode the texts again
     although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
     (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that
     `agents:llm` gave the model, or would have given it, and `template`, the arguments of its chat template; used
@@ -38,7 +38,7 @@ class Learning(Checked):
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
-    share: ShareRule | None = None
+    share: ShareRule = field(default_factory=ShareRule)
     encode: bool = False
     by_turn: bool = False
     context: str = "full"
@@ -51,15 +51,16 @@ class Learning(Checked):
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        share = None if self.share is None else asdict(self.share)
-        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
+        rules = {name: asdict(getattr(self, name)) for name in ("sft", "pairs", "share")}
         return {**plain, **rules, "template": dict(self.template)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Checked):
     """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
-    recorded episodes, `online` for those that learn while the model plays. `preset` names the preset it began as.
+    recorded episodes, `online` for those that learn while the model plays. With `recorded`, one of the latter (ppo)
+    learns from recorded episodes too: `learning` chooses them, `online` assigns credit. `preset` names the preset it
+    began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
@@ -72,6 +73,7 @@ class Training(Checked):
     options: Mapping[str, Json] = EMPTY
     learning: Learning = field(default_factory=Learning)
     online: OnlineSettings = field(default_factory=OnlineSettings)
+    recorded: bool = False
     preset: str = ""
     source: str = ""
 
@@ -85,7 +87,7 @@ class Training(Checked):
     @property
     def is_online(self) -> bool:
         """Whether the model learns while it plays, rather than from recorded episodes."""
-        return find_objective(self.objective).learns == "play" or self.online.keep < 1
+        return not self.recorded and (find_objective(self.objective).learns == "play" or self.online.keep < 1)
 
     @property
     def n_episodes(self) -> int:
@@ -94,7 +96,9 @@ class Training(Checked):
 
     def to_json(self) -> dict[str, Json]:
         """Everything that this objective is trained with, as plain JSON."""
-        how = {"online": self.online.to_json()} if self.is_online else {"learning": self.learning.to_json()}
+        how: dict[str, Json] = {} if self.is_online else {"learning": self.learning.to_json()}
+        if self.is_online or self.recorded:
+            how |= {"online": self.online.to_json()}
         return {
             "preset": self.preset,
             "objective": self.objective,

@@ -40,7 +40,7 @@ def told(ep: Episode) -> str:
 
 
 @pytest.mark.parametrize(
-    ("env", "train", "test", "all_"), [(ENV, 500, 185, 758), (LMRL, 73, 27, 100), (DELTA, 500, 185, 758)]
+    ("env", "train", "test", "all_"), [(ENV, 500, 185, 758), (LMRL, 61, 12, 73), (DELTA, 500, 185, 758)]
 )
 def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: int, all_: int) -> None:
     sides = [{str(t.hidden["city"]) + str(t.hidden["country"]) for t in env.tasks(s)} for s in ("train", "test")]
@@ -50,6 +50,15 @@ def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: in
     known = {(c.name, c.land.name): c.split for c in env.city_knowledge.cities}
     for side in ("train", "test"):
         assert all(known[t.hidden["city"], t.hidden["country"]] == side for t in env.tasks(side))
+
+
+def test_the_cities_of_lmrl_are_none_of_paprikas() -> None:
+    """PAPRIKA, appendices B.1 and I.7."""
+    theirs, ours = (
+        {(t.hidden["city"], t.hidden["country"]) for side in ("train", "test") for t in env.tasks(side)}
+        for env in (LMRL, ENV)
+    )
+    assert (len(theirs), len(ours)) == (73, 685) and not theirs & ours
 
 
 def test_a_city_may_be_set_by_any_of_its_names() -> None:
@@ -221,7 +230,7 @@ def test_gain_is_the_entropy_of_the_reply() -> None:
     known = LMRL.filter({})
     assert known is not None
     counts = [m.bit_count() for m in city_answers("lmrl").split("Is it in Africa?").values()]
-    expected = -sum(n / 100 * math.log2(n / 100) for n in counts)
+    expected = -sum(n / 73 * math.log2(n / 73) for n in counts)
     assert known.expected_gain("Is it in Africa?") == pytest.approx(expected)
 
 

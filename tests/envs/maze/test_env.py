@@ -63,15 +63,15 @@ def test_the_maps_of_the_paper() -> None:
     assert Maze(preset="umaze").task({"start": [3, 1]}).hidden["goal"] == (3, 3)
 
 
-def test_as_published_a_walk_into_the_wall_costs_101() -> None:
-    env = Maze(as_published=True)
+def test_by_the_code_a_walk_into_the_wall_costs_101() -> None:
+    env = Maze(rules="code")
     ep = play_episode(env, env.task({"start": [1, 1]}), *["move up\n"] * 101)
     assert sum(list_rewards(ep)) == -101.0 and ep.outcome is not None
     assert (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
 
 
-def test_as_published_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
-    env = Maze(as_published=True)
+def test_by_the_code_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
+    env = Maze(rules="code")
     ep = play_episode(env, env.task({"start": [1, 1]}), "hello", "move right\n", "right")
     assert list_rewards(ep) == [-4.0, -1.0, -4.0]
     assert ep.turns[0].told == "Map double_t. Goal 8 6. You are at 1 1. Open: right."
@@ -96,8 +96,8 @@ TEXTS = [
 
 
 @each("preset", ["lmrl", "lmrl_partial", "umaze"])
-def test_as_published_every_transition_is_that_of_the_papers_code(preset: str) -> None:
-    env = Maze(preset=preset, as_published=True)
+def test_by_the_code_every_transition_is_that_of_the_papers_code(preset: str) -> None:
+    env = Maze(preset=preset, rules="code")
     tasks = env.tasks("test")
     assert len(tasks) == (6 if preset == "umaze" else 25)
     for task, text in product(tasks, TEXTS):
@@ -107,15 +107,15 @@ def test_as_published_every_transition_is_that_of_the_papers_code(preset: str) -
         assert (ep.state.place, ep.turns[0].rewards["agent"], ep.outcome is not None) == (place, reward, over), text
 
 
-def test_as_published_the_rules_tell_the_line_end_and_say_writes_it() -> None:
-    env = Maze(as_published=True)
+def test_by_the_code_the_rules_tell_the_line_end_and_say_writes_it() -> None:
+    env = Maze(rules="code")
     assert env.say("move up") == "move up\n" and LMRL.say("move up") == "move up"
     assert "end the line" in Episode.begin(env, env.tasks("test")[0]).messages["agent"][0].content
     assert "end the line" not in Episode.begin(LMRL, LMRL.tasks("test")[0]).messages["agent"][0].content
 
 
 def test_the_call_after_the_last_move_moves_nothing() -> None:
-    env = Maze(as_published=True, max_turns=2)
+    env = Maze(rules="code", max_turns=2)
     ep = play_episode(env, env.task({"start": [6, 6]}), "move down\n", "move down\n")
     assert list_rewards(ep) == [-1.0, -1.0] and ep.turns[-1].info["position"] == (7, 6)
     plain = Maze(max_turns=2)
@@ -270,8 +270,12 @@ def test_a_partial_view_hides_the_start_among_those_that_look_alike() -> None:
     assert task.public == {"map": "double_t", "goal": (8, 6), "open": ("up", "down")}
     ep = play_episode(PARTIAL, task, "move down", "move down", "move down")
     told = [m.content for m in ep.messages["agent"]]
-    assert "#############\n#.....#.....#\n" in told[0] and told[0].endswith("Map double_t. Goal 8 6. Open: up, down.")
-    assert [t.told for t in ep.turns][-1] == "Map double_t. Goal 8 6. Open: up, right."
+    assert "#" not in told[0] and "8 6" not in told[0] and told[0].endswith("\n\nOpen: up, down.")
+    assert [t.told for t in ep.turns] == ["Open: up, down.", "Open: up, down.", "Open: up, right."]
+    easier = Maze(preset="lmrl_partial", observed="map")
+    told_map = [m.content for m in play_episode(easier, easier.task({"start": [2, 3]}), "move down").messages["agent"]]
+    assert "#############\n#.....#.....#\n" in told_map[0] and "You are at" not in told_map[0]
+    assert told_map[-1] == "Map double_t. Goal 8 6. Open: up, down."
     assert not any("position" in t.info or "You are at" in t.told for t in ep.turns)
     assert ep.view().rendered is None
     # Vertical corridors: 3 cells left, 3 right, 2 below. Down leads nowhere new at first for 6 of them ...
@@ -347,8 +351,9 @@ def test_bad_hidden_setups_are_refused(hidden: Any, field: str) -> None:
 @each("wrong",
     [
         {"preset": "lmlr"}, {"grid": "park"}, {"preset": "generated", "grid": "comb"}, {"observed": "half"},
-        {"size": 9}, {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},
-        {"preset": "pairs", "as_published": True}, {"max_turns": 0},
+        {"size": 9}, {"preset": "generated", "observed": "history"}, {"rules": "published"},
+        {"preset": "generated", "size": 8}, {"preset": "generated", "size": 17},
+        {"preset": "pairs", "rules": "code"}, {"max_turns": 0},
     ],
 )  # fmt: skip
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
@@ -358,8 +363,8 @@ def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_moves_by_preset() -> None:
     assert [Maze(preset=p).spec.max_turns for p in Maze.presets] == [100, 100, 100, 100, 20]
-    assert Maze(as_published=True).spec.max_turns == 101 and Maze(max_turns=7).spec.max_turns == 7
-    assert sonde.build(Maze(grid="comb", observed="partial").config) == Maze(grid="comb", observed="partial")
+    assert Maze(rules="code").spec.max_turns == 101 and Maze(max_turns=7).spec.max_turns == 7
+    assert sonde.build(Maze(grid="comb", observed="map").config) == Maze(grid="comb", observed="map")
     assert Episode.begin(LMRL, LMRL.tasks("test")[0]).view().legal == MOVES
 
 
@@ -367,8 +372,8 @@ def test_moves_by_preset() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"grid": "comb"}, {"preset": "lmrl_partial", "as_published": True}, {"preset": "umaze", "observed": "partial"},
-        {"preset": "generated", "observed": "partial", "size": 7}, {"preset": "pairs", "observed": "partial"},
+        {"grid": "comb"}, {"preset": "lmrl_partial", "rules": "code"}, {"preset": "umaze", "observed": "map"},
+        {"preset": "generated", "observed": "map", "size": 7}, {"preset": "pairs", "observed": "map"},
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("episodes", [4, pytest.param(40, marks=pytest.mark.slow)])

@@ -47,7 +47,7 @@ def test_the_house_of_the_paper() -> None:
     assert len(LMRL["rooms"]) == 10 and len({row[0] for row in LMRL["rooms"]}) == 10
     assert LMRL["goal"] == ("stale food", ("kitchen", "fridge"), False)
     assert ("stale food", ("living room", "table")) in LMRL["things"]
-    assert [FO.spec.reward_range, FO.spec.max_turns, PO.spec.max_turns] == [(0.0, 1.0), 15, 15]
+    assert [FO.spec.reward_range, FO.spec.max_turns, PO.spec.max_turns] == [(0.0, 1.0), 25, 25]
     assert {t.hidden["start"] for t in FO.tasks("test")} == {row[0] for row in LMRL["rooms"]}
 
 
@@ -105,6 +105,20 @@ def test_the_content_of_closed_containers_is_hidden_and_not_admissible() -> None
     assert "utensils" not in ep.step("put utensils in chest").step("close chest").turns[-1].told
 
 
+def test_whoever_eats_the_stale_food_has_lost() -> None:
+    task = FO.task({"start": "living room"})
+    ep = play_episode(FO, task, "eat stale food", "take fresh food", "eat fresh food", "eat table", "take stale food")
+    assert list_results(ep) == ["not_held", "taken", "eaten", "not_held", "taken"] and ep.outcome is None
+    assert ep.view().legal == (
+        "go east", "go south", "go west", "put stale food on table", "drop stale food", "eat stale food",
+    )  # fmt: skip
+    ep = ep.step("eat the stale food")
+    assert ep.outcome is not None and ep.outcome.kind == "loss" and ep.to_act is None
+    assert ep.turns[-1].rewards.get("agent", 0.0) == 0.0
+    plate = play_episode(FO, FO.task({"start": "dining room"}), "take plate", "eat plate", "eat cup")
+    assert list_results(plate) == ["taken", "inedible", "absent"]
+
+
 def test_turns_run_out() -> None:
     env = TextNav(max_turns=2)
     ep = play_episode(env, env.task({"start": "garden"}), "look", "look")
@@ -128,14 +142,14 @@ def test_under_partial_observation_room_and_inventory_are_hidden() -> None:
     assert "storeroom" not in Episode.begin(FO, FO.task({"start": "kitchen"})).messages["agent"][0].content
 
 
-def test_rooms_that_look_alike_are_told_apart_by_what_is_behind_the_door_or_in_the_box() -> None:
+def test_rooms_that_look_alike_are_told_apart_by_what_is_behind_the_door() -> None:
     task = PO.task({"start": "garden"})
     table = ("living room", "table")
     both = {Setup("garden", table), Setup("nursery", table)}
     for text, left in (("look", both), ("go east", both), ("go south", {Setup("garden", table)})):
         assert set(play_episode(PO, task, text).posterior().hypotheses) == left  # type: ignore[union-attr]
-    opened = play_episode(PO, PO.task({"start": "nursery"}), "open box")
-    assert opened.information_gain() == pytest.approx((1.0,))
+    turned = play_episode(PO, PO.task({"start": "nursery"}), "go south")
+    assert turned.information_gain() == pytest.approx((1.0,))
     known = Episode.begin(PO, task).filter()
     assert known is not None and known.best_question() == ("go south", pytest.approx(1.0))
     assert PO.in_words(Setup("garden", table)) == (

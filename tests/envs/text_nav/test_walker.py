@@ -12,7 +12,7 @@ from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.text_nav.env import TextNav
 from sonde.envs.text_nav.plan import LMRL, build_house
 from sonde.envs.text_nav.solver import TextNavSolver
-from sonde.envs.text_nav.walker import TextNavWalker, near_rooms
+from sonde.envs.text_nav.walker import TextNavWalker, known_rooms, near_rooms
 from tests.cases import each
 
 FO, PO = TextNav(), TextNav(preset="po")
@@ -29,6 +29,9 @@ def finish_episode(env: TextNav, walker: TextNavWalker, start: str, sample: int)
 def test_the_near_half_by_hand() -> None:
     house = build_house(LMRL)
     assert {house.rooms[room] for room in near_rooms(house)} == NEAR
+    known = {half: {house.rooms[room] for room in known_rooms(house, half)} for half in ("near", "far")}
+    assert known["near"] == NEAR and known["near"] & known["far"] == {"living room"}
+    assert known["near"] | known["far"] == set(house.rooms)
 
 
 @each("half", ["near", "far"])
@@ -40,13 +43,13 @@ def test_it_is_optimal_in_its_half_and_random_in_the_other(half: str) -> None:
         said[room] = Counter(walker.act_now(view).text for view in views)
         legal = views[0].legal
         assert legal is not None
-        if (room in NEAR) == (half == "near"):
+        if room == "living room" or (room in NEAR) == (half == "near"):
             assert set(said[room]) == {best.act_now(views[0]).text}
         else:
             assert set(said[room]) == set(legal)
             # 300 draws: five standard errors around an equal share for each.
             share = 1 / len(legal)
-            assert all(abs(n / 300 - share) < 5 * (share * (1 - share) / 300) ** 0.5 for n in said[room].values())
+            assert all(abs(n / 300 - share) <= 5 * (share * (1 - share) / 300) ** 0.5 for n in said[room].values())
 
 
 def test_near_the_goal_only_the_policy_of_that_half_wins_at_once() -> None:
@@ -67,21 +70,22 @@ def test_a_half_is_drawn_for_every_episode_and_kept() -> None:
         again = TextNavWalker(half=half)
         view = Episode.begin(FO, FO.task({"start": "garden"}), sample=k).view()
         assert half == "far" or again.act_now(view).text == "go south"
-    assert set(halves) == {"near", "far"} and 65 <= halves["near"] <= 135  # 100 +- 5 standard errors
+    assert set(halves) == {"near", "far"} and 19 <= halves["near"] <= 81  # 50 +- 5 standard errors
 
 
-def test_its_data_are_of_the_papers_length() -> None:
-    """Table 1: 12.2 replies on average, 0.26 successes. Ours succeed more often (see the module of the agent)."""
+def test_its_data_are_as_hard_as_the_papers() -> None:
+    """Table 1: .26 successes, 12.2 replies on average, deviation 8.77. Ours have 15.9 and 8.3 (1,000 episodes)."""
     eps = [finish_episode(FO, TextNavWalker(), t.hidden["start"], k) for k, t in enumerate(FO.tasks("train")[:250])]
     length = sum(len(ep.turns) for ep in eps) / len(eps)
     success = sum(ep.outcome is not None and ep.outcome.success for ep in eps) / len(eps)
-    assert abs(length - 12.0) < 1.2 and abs(success - 0.41) < 0.15
+    assert abs(success - 0.25) < 0.12 and abs(length - 15.9) < 2.5
+    assert {ep.outcome.kind for ep in eps if ep.outcome} == {"win", "loss", "timeout"}
 
 
 def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:
     task = PO.task({"start": "garden"})
     said = {TextNavWalker(half="near").act_now(Episode.begin(PO, task, sample=k).view()).text for k in range(40)}
-    assert said == {"go south", "open box"}
+    assert said == {"go south"}
     ep = Episode.begin(PO, task).step(Action("go south"))
     assert TextNavWalker(half="near").act_now(ep.view()).text == "go east"
 
@@ -89,6 +93,8 @@ def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:
 def test_bad_settings_and_other_games_are_refused() -> None:
     with pytest.raises(UserError, match=r"^agents:text_nav_walker: half: "):
         TextNavWalker(half="left")
+    with pytest.raises(UserError, match=r"^agents:text_nav_walker: near: got 1.5"):
+        TextNavWalker(near=1.5)
     env = Mastermind()
     with pytest.raises(UserError, match="agents:text_nav_walker: env: got mastermind, allowed: text_nav"):
         sonde.make("agents:text_nav_walker").act_now(Episode.begin(env, env.task("0427")).view())

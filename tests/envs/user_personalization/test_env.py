@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import sonde
 from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.user_personalization.personas import LOST, NOTHING, load_dimensions, load_requests
 from sonde.runs.rollout import collect_trajectories
+from sonde.runs.task_files import read_tasks
 from tests.cases import each
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
@@ -240,3 +243,50 @@ def test_other_environments_are_refused(name: str) -> None:
     env = sonde.make("wordle")
     with pytest.raises(UserError, match=f"{name}: wordle"):
         sonde.make(name).act_now(Episode.begin(env, env.task("toast")).view())
+
+
+# --- scenarios in free words -----------------------------------------------------------------------------------------
+
+
+FREE = {"persona": "You are Tove, a diver who fears crowds.", "request": "Plan my Saturday.", "gold": "A quiet reef."}
+
+
+def test_a_persona_in_free_words_is_played_and_judged_by_models() -> None:
+    env = sonde.make("user_personalization", judge="seat", gold=True, max_turns=2)
+    ep = Episode.begin(env, env.task(FREE))
+    assert "Plan my Saturday." in ep.messages["agent"][-1].content and ep.view().prior is None
+    ep = ep.step("Do you like crowds?")
+    assert "a diver who fears crowds" in ep.messages["user"][0].content
+    ep = ep.step("No, I hate them.")
+    told = ep.messages["agent"][-1].content
+    assert told.startswith("No, I hate them.") and "Plan my Saturday." in told
+    judged = ep.step("Dive at dawn.").messages["judge"][-1].content
+    assert all(text in judged for text in ("a diver who fears crowds", "Dive at dawn.", "A quiet reef."))
+    ep = ep.step("Dive at dawn.").step("Score: 8")
+    assert ep.outcome is not None and ep.outcome.success and ep.outcome.score == pytest.approx(7 / 9)
+
+
+def test_the_rule_user_does_not_claim_to_understand_free_personas() -> None:
+    env = sonde.make("user_personalization", judge="seat")
+    view = Episode.begin(env, env.task(FREE)).step("Do you like crowds?").view("user")
+    assert sonde.make("users:persona").act_now(view).text == LOST
+
+
+@pytest.mark.parametrize(
+    ("hidden", "config", "message"),
+    [
+        (FREE, {}, r"judge: got 'rules', allowed: seat \(--judge MODEL\) for a persona in free words"),
+        ({"persona": "You are Tove."}, {"judge": "seat"}, "hidden: request: got ''"),
+        ({**FREE, "about": "x"}, {"judge": "seat"}, "hidden: got 'about', allowed: persona, request, gold"),
+        ({**FREE, "persona": "x" * 4001}, {"judge": "seat"}, "hidden: persona: got 'x"),
+    ],
+)
+def test_free_scenarios_that_are_none(hidden: Any, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sonde.make("user_personalization", **config).task(hidden)
+
+
+def test_free_scenarios_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text(json.dumps([FREE, {**FREE, "request": "What shall I cook?"}]))
+    tasks = read_tasks(tmp_path / "people.json", sonde.make("user_personalization", judge="seat"))
+    assert [t.index for t in tasks] == [0, 1] and all(t.public == {"foreign": True} for t in tasks)

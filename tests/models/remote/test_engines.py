@@ -240,7 +240,7 @@ def test_bad_settings() -> None:
         sonde.make("models:vllm", base_url=url, model="m", extra={"top_p": 0.5})
     with pytest.raises(UserError, match=r"models:vllm: logprobs_mode: got 'raw'"):
         sonde.make("models:vllm", base_url=url, model="m", logprobs_mode="raw")
-    with pytest.raises(UserError, match=r"tokenizer: model: '/nowhere' is no folder"):
+    with pytest.raises(UserError, match=r"tokenizer: model: '/nowhere' is neither a folder"):
         _ = sonde.make("models:sglang", base_url=url, model="m", tokenizer="/nowhere").chat
 
 

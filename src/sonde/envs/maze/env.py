@@ -1,11 +1,12 @@
 """Maze: walk to the goal of a maze, a move at a time.
 
-Source: LMRL-Gym (arXiv 2311.18232), appendices D.1, F.1 and H: a fully observed maze (the place is told) and a
-partially observed one (only the walls around it are), 100 moves, reward -1 per move and 0 for the one that reaches the
-goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84. Presets:
+Source: LMRL-Gym (arXiv 2311.18232), 4.2 and appendices B.2, D.1, F.1 and H: a fully observed maze (the place is told)
+and a partially observed one (the place must be inferred from the history), 100 moves, reward -1 per move and 0 for the
+one that reaches the goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84.
+Presets:
 
     lmrl           double_t, fully observed; test: the 25 starts to the paper's goal; train: every other goal
-    lmrl_partial   the same, partially observed
+    lmrl_partial   the same, by history alone: neither place nor goal nor map are told, only the open ways
     umaze          the paper's small map, goal (3, 3), fully observed; test: its 6 starts; train: every other goal
     generated      ours: a maze of its own for every task, 7 to 13 rows and columns, shown in the first message
     pairs          ours, for small models: eight named maps, every start and goal 2 to 14 steps apart, 20 moves;
@@ -15,17 +16,27 @@ goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean 
 So the start of a test pair lies on no shortest way of a training pair with the same goal: who knows the training pairs
 by heart knows the end of a tested way at best.
 
-With full observation nothing is hidden: there is no filter, so gains are n/a. A named map is told by name alone, and
-learned by walking or by training; one without a name is drawn in the first message. With partial observation the
-hypothesis is the cell where the walk began. The filter knows the map, so the map is drawn there whatever its name; the
-ways open at the start are told first and hence public, and the prior is uniform over the cells that have them.
+What is told (`observed`):
 
-Departures: a text that is no move costs a move at -1 and is answered with the moves there are; the paper tells nothing
-of goal or map when partially observed; it trains on the starts it tests; coordinates are plain numbers; open ways are
-told instead of walls. `as_published=True` brings back what the paper's code does with replies: a move is one of four
-exact texts, small letters with one blank and a line end (`"move up\n"`); any other text costs -4 and is answered with
-the observation alone; and there is one call more than there are moves, which costs -1 whatever it says. The rules then
-tell the line end, which the paper leaves to its training data.
+    full      the place, the goal and the open ways
+    map       the goal and the open ways, and the map in the first message: easier than the paper's partial view
+    history   the open ways; on named maps, since map and goal are learned from other walks
+
+With full observation nothing is hidden: there is no filter, so gains are n/a. A named map is told by name alone, and
+learned by walking or by training; one without a name is drawn in the first message. Else the hypothesis is the cell
+where the walk began. The filter knows map and goal, told or not; the ways open at the start are told first and hence
+public, and the prior is uniform over the cells that have them. By history alone, goals of training tasks are not told
+either, so one trains where one tests, as the paper does (`sonde dataset lmrl maze_partial` does so).
+
+Departures: a text that is no move costs a move at -1 and is answered with the moves there are; by history alone the
+paper's text has "the history of actions", its code the walls too, as here; it trains on the starts it tests;
+coordinates are plain numbers; open ways are told instead of walls. `rules="code"` brings back what the paper's code
+does with replies: a move is one of four exact texts, small letters with one blank and a line end (`"move up\n"`); any
+other text costs -4 and is answered with the observation alone; and there is one call more than there are moves, which
+costs -1 whatever it says. The rules then tell the line end, which the paper leaves to its training data.
+
+Not even the history is needed to do better than the paper's best by history (table 7: -25.75): one fixed sequence of 23
+moves reaches its goal from all 25 starts and returns -14.12 on average (`solver.FIXED_WALK`).
 """
 
 from __future__ import annotations
@@ -37,7 +48,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
-from sonde.core.types import Json, content_hash
+from sonde.core.types import Json, Rules, content_hash
 
 from .._shared.prompts import load_pieces
 from .grid import (
@@ -67,16 +78,16 @@ class _Preset(NamedTuple):
     source: str
 
 
-_LMRL = "LMRL-Gym (arXiv 2311.18232), appendices D.1, F.1 and H"
+_LMRL = "LMRL-Gym (arXiv 2311.18232), 4.2, appendices B.2, D.1, F.1 and H"
 _PRESETS = {
     "lmrl": _Preset("double_t", "full", 100, _LMRL),
-    "lmrl_partial": _Preset("double_t", "partial", 100, _LMRL),
+    "lmrl_partial": _Preset("double_t", "history", 100, _LMRL),
     "umaze": _Preset("umaze", "full", 100, _LMRL),
     "generated": _Preset("generated", "full", 100, f"ours, after {_LMRL}"),
     "pairs": _Preset("all", "full", 20, f"ours, after {_LMRL}"),
 }
 _PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
-_OBSERVED = ("full", "partial")
+_OBSERVED = ("full", "map", "history")
 _GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
 """The goals used in the paper."""
 _SIDES = (7, 9, 11, 13)
@@ -108,8 +119,9 @@ class State(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Maze(CertainEnv[State]):
     """See the module docstring. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its
-    pairs; not under `generated`); `observed` is `full` or `partial`; `size`, odd, 7 to 15, fixes both sides of
-    generated mazes; `max_turns` is the number of moves, with `as_published` the number of calls."""
+    pairs; not under `generated`); `observed` is `full`, `map` or `history` (not under `generated` and `pairs`);
+    `rules` is `paper`, or `code` for those of its code; `size`, odd, 7 to 15, fixes both sides of generated mazes;
+    `max_turns` is the number of moves, by the code's rules the number of calls."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -117,7 +129,7 @@ class Maze(CertainEnv[State]):
     grid: str | None = None
     observed: str | None = None
     size: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -128,8 +140,10 @@ class Maze(CertainEnv[State]):
             raise unknown("maze: grid", self.grid, MAPS)
         if self.observed is not None and self.observed not in _OBSERVED:
             raise unknown("maze: observed", self.observed, _OBSERVED)
-        if self.as_published and self.preset not in _PUBLISHED:
-            raise invalid("maze: as_published", True, f"False, save under {', '.join(_PUBLISHED)}")
+        if self.observed == "history" and self.preset not in _PUBLISHED:
+            raise invalid("maze: observed", self.observed, f"full or map, save under {', '.join(_PUBLISHED)}")
+        if self._by_code and self.preset not in _PUBLISHED:
+            raise invalid("maze: rules", self.rules, f"paper, save under {', '.join(_PUBLISHED)}")
         self._check_size()
 
     def _check_size(self) -> None:
@@ -140,14 +154,22 @@ class Maze(CertainEnv[State]):
         if self.size not in range(_SIDES[0], _LARGEST + 1, 2):
             raise invalid("maze: size", self.size, f"an odd number from {_SIDES[0]} to {_LARGEST}")
 
-    @cached_property
-    def turns(self) -> int:
-        """The number of moves; as published, of calls, the last of which moves nothing."""
-        return self.max_turns or _PRESETS[self.preset].moves + self.as_published
+    @property
+    def _by_code(self) -> bool:
+        return self.rules == "code"
 
     @cached_property
+    def turns(self) -> int:
+        """The number of moves; by the code's rules of calls, the last of which moves nothing."""
+        return self.max_turns or _PRESETS[self.preset].moves + self._by_code
+
+    @cached_property
+    def _told(self) -> str:
+        return self.observed or _PRESETS[self.preset].observed
+
+    @property
     def _is_full(self) -> bool:
-        return (self.observed or _PRESETS[self.preset].observed) == "full"
+        return self._told == "full"
 
     @cached_property
     def _grid_name(self) -> str:
@@ -157,11 +179,11 @@ class Maze(CertainEnv[State]):
     def spec(self) -> Spec:
         return Spec(
             name="maze",
-            version="4",
+            version="5",
             summary="walk to the goal of a maze, a move at a time",
             preset=self.preset,
             max_turns=self.turns,
-            reward_range=(-4.0 if self.as_published else -1.0, 0.0),
+            reward_range=(-4.0 if self._by_code else -1.0, 0.0),
             support="the setup itself: nothing is hidden"
             if self._is_full
             else "starts with the ways open that are told",
@@ -171,8 +193,9 @@ class Maze(CertainEnv[State]):
             departures=(
                 "training tasks have other goals, mazes or pairs than test tasks",
                 "open ways are told, not walls; coordinates are plain numbers",
-                "partially observed, the goal is told and the map drawn",
-                "a text that is no move costs -4" if self.as_published else "a text that is no move costs -1",
+                "by history alone open ways are told, as in the paper's code; its text tells the actions only",
+                "not told, goal and map are known to beliefs",
+                "a text that is no move costs -4" if self._by_code else "a text that is no move costs -1",
             ),
         )
 
@@ -249,10 +272,10 @@ class Maze(CertainEnv[State]):
 
     def intro(self, state: State, seat: str) -> str:
         say = load_pieces("maze")
-        parts = [say["intro" if self._is_full else "partial_intro"].format(turns=self.turns - self.as_published)]
-        if self.as_published:
+        parts = [say[f"{self._told}_intro"].format(turns=self.turns - self._by_code)]
+        if self._by_code:
             parts[0] = f"{parts[0]} {say['exact']}"
-        if not (state.name and self._is_full):
+        if self._told == "map" or not state.name:
             parts.append(say["picture"].format(rows="\n".join(state.layout)))
         return "\n\n".join([*parts, self._observation_text(state)])
 
@@ -262,14 +285,14 @@ class Maze(CertainEnv[State]):
 
     def _observation_text(self, state: State) -> str:
         """The observation told every turn, always in the same form."""
-        return _format_observation(state.name, state.layout, state.goal, state.place, self._is_full)
+        return _format_observation(state.name, state.layout, state.goal, state.place, self._told)
 
     def next_step(self, state: State, text: str) -> Step:
-        if self.as_published and state.turn == self.turns - 1:
+        if self._by_code and state.turn == self.turns - 1:
             return self._end_turn(state, "over", None, _MOVED)
-        direction = _EXACT.get(text) if self.as_published else read_move(text)
+        direction = _EXACT.get(text) if self._by_code else read_move(text)
         if direction is None:
-            return self._end_turn(state, "invalid", None, _NO_MOVE if self.as_published else _MOVED)
+            return self._end_turn(state, "invalid", None, _NO_MOVE if self._by_code else _MOVED)
         place = move_cell(state.layout, state.place, direction)
         if place == state.goal:
             return self._win_step(state, direction)
@@ -291,15 +314,25 @@ class Maze(CertainEnv[State]):
 
     def _answer_reply(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
         name, layout, goal, _, place, _ = state
-        blame = result == "invalid" and not self.as_published
-        return _reply_text(name, layout, goal, place, self._is_full, result, direction, blame)
+        blame = result == "invalid" and not self._by_code
+        return _reply_text(name, layout, goal, place, self._told, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; moving into a wall is legal."""
         return MOVES
 
     def say(self, answer: str) -> str:
-        return f"{answer}\n" if self.as_published else answer
+        return f"{answer}\n" if self._by_code else answer
+
+    def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
+        """The value of each move with the shortest way from there on, discounted per move and without the limit; None
+        where the place is not told."""
+        if not self._is_full:
+            return None
+        paths = goal_distances(state.layout, state.goal)
+        after = {move: move_cell(state.layout, state.place, move.removeprefix("move ")) for move in MOVES}
+        rest = {cell: -sum(discount**i for i in range(steps - 1)) for cell, steps in paths.items()}
+        return {move: 0.0 if cell == state.goal else -1.0 + discount * rest[cell] for move, cell in after.items()}
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
@@ -321,21 +354,21 @@ def _matching_starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[C
 
 @lru_cache(maxsize=1 << 14)
 def _reply_text(
-    name: str, layout: Layout, goal: Cell, place: Cell, full: bool, result: str, direction: str | None, blame: bool
+    name: str, layout: Layout, goal: Cell, place: Cell, told: str, result: str, direction: str | None, blame: bool
 ) -> tuple[Frozen[str], Frozen[Any]]:
     """The text and `info` facts that answer a reply; `blame` also lists the available moves."""
     say = load_pieces("maze")
-    told = say["win"] if result == "win" else _format_observation(name, layout, goal, place, full)
-    seen = {"position": place} if full else {}
+    text = say["win"] if result == "win" else _format_observation(name, layout, goal, place, told)
+    seen = {"position": place} if told == "full" else {}
     info = Frozen[Any]({"result": result, "move": direction, **seen, "walls": wall_directions(layout, place)})
-    return Frozen({AGENT: f"{say['invalid']} {told}" if blame else told}), info
+    return Frozen({AGENT: f"{say['invalid']} {text}" if blame else text}), info
 
 
-def _format_observation(name: str, layout: Layout, goal: Cell, place: Cell, full: bool) -> str:
+def _format_observation(name: str, layout: Layout, goal: Cell, place: Cell, told: str) -> str:
     say, ways = load_pieces("maze"), ", ".join(open_directions(layout, place))
     row_col = {"goal": f"{goal[0]} {goal[1]}", "place": f"{place[0]} {place[1]}"}
-    now = say["full" if full else "partial"].format(open=ways, **row_col)
-    return say["named"].format(name=name, now=now) if name else now
+    now = say[told].format(open=ways, **row_col)
+    return say["named"].format(name=name, now=now) if name and told != "history" else now
 
 
 # --- splits ----------------------------------------------------------------------------------------------------------

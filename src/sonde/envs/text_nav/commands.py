@@ -30,6 +30,7 @@ _ALONE = {
 _TO_ONE = {
     "open": "open", "close": "close", "shut": "close", "drop": "drop", "put down": "drop",
     "examine": "examine", "look at": "examine", "x": "examine", "take": "take", "get": "take", "pick up": "take",
+    "eat": "eat",
 }  # fmt: skip
 _MARKS = str.maketrans(dict.fromkeys('*_`"“”', ""))
 """Characters that may surround a name without being part of it."""

@@ -6,8 +6,8 @@
     goal       [thing, the place where it belongs, whether that must be closed then]
 
 The paper (arXiv 2311.18232, D.2) counts ten rooms and names two. Eight rooms, their doors, the tables, chest and fridge
-and the first seven things are those of its repository (`llm_rl_scripts/text_nav/env/make_game.py`). Nursery, storeroom
-and whatever else there is are ours: the two look like garden and backyard until one goes on or opens what stands there.
+and the first seven things are those of its repository (`llm_rl_scripts/text_nav/env/make_game.py`). Nursery, storeroom,
+desk, wardrobe, cabinet and what they hold are ours: the two rooms look like garden and backyard until one goes on.
 """
 
 from __future__ import annotations
@@ -59,10 +59,6 @@ LMRL: Frozen[Any] = freeze(
             ["desk", "office", SURFACE],
             ["wardrobe", "bedroom", CLOSED],
             ["cabinet", "bathroom", CLOSED],
-            ["box", "garden", CLOSED],
-            ["box", "nursery", CLOSED],
-            ["crate", "backyard", CLOSED],
-            ["crate", "storeroom", CLOSED],
         ],
         "things": [
             ["stale food", ["living room", "table"]],
@@ -77,10 +73,6 @@ LMRL: Frozen[Any] = freeze(
             ["blanket", ["bedroom", "wardrobe"]],
             ["towel", ["bathroom", "cabinet"]],
             ["soap", ["bathroom", "cabinet"]],
-            ["seeds", ["garden", "box"]],
-            ["ball", ["nursery", "box"]],
-            ["rope", ["backyard", "crate"]],
-            ["paint", ["storeroom", "crate"]],
         ],
         "goal": ["stale food", ["kitchen", "fridge"], False],
     }

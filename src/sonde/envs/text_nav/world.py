@@ -19,9 +19,11 @@ DIRECTIONS = ("north", "east", "south", "west")
 SURFACE, OPEN, CLOSED = KINDS = ("surface", "open", "closed")
 """Kinds of furniture: a surface, an initially open container, an initially closed one."""
 FLOOR = "floor"
-REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut"})
+EDIBLE = frozenset({"apple", "fresh food", "fruit", "pear", "stale food"})
+"""Things that can be eaten, and then are nowhere."""
+REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut", "inedible"})
 """Reasons why a command was refused: no door there; no such thing here; it does not open; it is already open, or
-closed; furniture; already carried; not carried; closed."""
+closed; furniture; already carried; not carried; closed; no food."""
 NONE: tuple[str, ...] = ()
 
 
@@ -68,6 +70,11 @@ class House:
     def hands_place(self) -> int:
         """The place that stands for what is carried."""
         return len(self.rooms) + len(self.furniture)
+
+    @property
+    def nowhere(self) -> int:
+        """The place that stands for what was eaten."""
+        return self.hands_place + 1
 
     @cached_property
     def furniture_places(self) -> tuple[tuple[int, ...], ...]:
@@ -120,6 +127,11 @@ class HouseWorld(NamedTuple):
         """Whether the goal is reached."""
         goal = self.house.goal
         return self.where[goal.thing] == goal.place and not (goal.shut and self.opened >> goal.place & 1)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the goal's thing was eaten."""
+        return self.where[self.house.goal.thing] == self.house.nowhere
 
 
 class RoomView(NamedTuple):
@@ -190,7 +202,8 @@ def admissible_commands(world: HouseWorld) -> tuple[str, ...]:
     takes += [f"take {thing} from {name}" for name, _, content in scene.furniture for thing in content]
     there = [(name, "on" if state == SURFACE else "in") for name, state, _ in scene.furniture if state != CLOSED]
     puts = [f"put {thing} {word} {name}" for thing in mine for name, word in there]
-    return (*(f"go {way}" for way in scene.ways), *opens, *takes, *puts, *(f"drop {thing}" for thing in mine))
+    drops, eats = [f"drop {thing}" for thing in mine], [f"eat {thing}" for thing in mine if thing in EDIBLE]
+    return (*(f"go {way}" for way in scene.ways), *opens, *takes, *puts, *drops, *eats)
 
 
 # --- what a command does ---------------------------------------------------------------------------------------------
@@ -198,7 +211,7 @@ def admissible_commands(world: HouseWorld) -> tuple[str, ...]:
 
 def obey_command(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
     """The world after a command, and its result: what was done (`moved`, `opened`, `closed`, `taken`,
-    `put`, `put_on`, `dropped`), what was looked at (`looked`, `carried`, `examined`), or why it was
+    `put`, `put_on`, `dropped`, `eaten`), what was looked at (`looked`, `carried`, `examined`), or why it was
     refused (`REFUSED`)."""
     verb = command.verb
     if verb == "go":
@@ -209,6 +222,8 @@ def obey_command(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
         return _take_thing(world, command)
     if verb in ("put", "drop"):
         return _put_thing(world, command)
+    if verb == "eat":
+        return _eat_thing(world, command)
     if verb == "examine" and not _within_reach(world, command.thing):
         return world, "absent"
     return world, {"look": "looked", "inventory": "carried", "examine": "examined"}[verb]
@@ -258,6 +273,15 @@ def _put_thing(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
         if kind == CLOSED
         else (_move_thing(world, thing, place), "put_on" if kind == SURFACE else "put")
     )
+
+
+def _eat_thing(world: HouseWorld, command: Command) -> tuple[HouseWorld, str]:
+    thing = _find_thing(world, command.thing)
+    if thing is None or world.where[thing] != world.house.hands_place:
+        return world, "absent" if thing is None and not _within_reach(world, command.thing) else "not_held"
+    if command.thing not in EDIBLE:
+        return world, "inedible"
+    return _move_thing(world, thing, world.house.nowhere), "eaten"
 
 
 def _move_thing(world: HouseWorld, thing: int, place: int) -> HouseWorld:

@@ -5,7 +5,8 @@ reads.
     Q(s, .)    one number per token of the vocabulary, for what could be said next
     target Q   copies of the Q heads that follow them slowly: target += polyak (Q - target)
 
-Each head is a layer of the hidden state's size (times `width`), a rectifier, and a last layer that starts at zero, so
+Each head is a layer of the hidden state's size (times `width`), a rectifier, and a last layer that starts at zero, or
+that last layer alone (`linear`, for V), so
 all values are 0 at first. Heads compute in single precision whatever the model uses: for returns of some tens, bfloat16
 has no decimals left. Heads are saved beside a model, in `heads.safetensors`, and are not part of its weights: loading
 the model does not load them.
@@ -54,7 +55,8 @@ class HeadSpec(Checked):
     `v`: a value of states; `q`: the number of heads with values of tokens, each with a slow copy if `target` is set.
     `trunk`: "shared" passes the heads' gradients on to the model; "detached" does not, so only the rest of the loss
     trains the model; "frozen" trains nothing but the heads. Slow copies move by `polyak` after `every` optimizer steps
-    (polyak 1: a hard copy). `width`: size of the middle layer, as a multiple of the hidden state's.
+    (polyak 1: a hard copy). `width`: size of the middle layer, as a multiple of the hidden state's. `linear`: V has no
+    middle layer, as PPO's in LMRL-Gym (appendix G.2).
     """
 
     called = "heads"
@@ -66,8 +68,11 @@ class HeadSpec(Checked):
     polyak: float = 0.005
     every: int = 1
     width: float = 1.0
+    linear: bool = False
 
     def __post_init__(self) -> None:
+        if self.linear and (self.q or self.width != 1.0):
+            raise invalid("heads: linear", True, "false with q, or with another width: it is one layer for v")
         if not 0 <= self.q <= 2 or not (self.v or self.q):
             raise invalid("heads: q", self.q, "0 (with v), 1 or 2")
         if not 0 < self.polyak <= 1:
@@ -87,7 +92,7 @@ class Heads(nn.Module):
         middle = max(1, round(spec.width * hidden))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed % 2**63)
-            self.v = _make_head(hidden, middle, 1) if spec.v else None
+            self.v = _make_head(hidden, 0 if spec.linear else middle, 1) if spec.v else None
             self.q = nn.ModuleList(_make_head(hidden, middle, vocab) for _ in range(spec.q))
         slow = copy.deepcopy(self.q) if spec.target else nn.ModuleList()
         self.target = slow.requires_grad_(False)
@@ -237,10 +242,11 @@ def make_steer(
 
 
 def _make_head(hidden: int, middle: int, out: int) -> nn.Sequential:
-    last = nn.Linear(middle, out)
+    """A head with a middle layer of this size; 0: with none."""
+    last = nn.Linear(middle or hidden, out)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
-    return nn.Sequential(nn.Linear(hidden, middle), nn.ReLU(), last)
+    return nn.Sequential(nn.Linear(hidden, middle), nn.ReLU(), last) if middle else nn.Sequential(last)
 
 
 def _evaluate_in_blocks(q: nn.Module, hidden_NH: Tensor, target_N: Tensor, vocab: int) -> tuple[Tensor, Tensor]:

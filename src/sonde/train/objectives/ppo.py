@@ -15,6 +15,9 @@ advantage estimation (`train.credit`); the penalty for leaving the reference is 
 loop over a batch adds the last advantages once more to those that it would whiten (a defect; it has an effect only with
 an option that no script sets, and is not offered).
 
+Its value head is linear (`linear`, as in the presets `lmrl_*`); the default is a head of two layers. On recorded
+episodes: `train.online.recorded`.
+
 Departure: log ratios are clamped to [-20, 20], so that no exponential overflows.
 """
 
@@ -93,7 +96,7 @@ class PPO(Objective):
 
     `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which the trainer
     then needs (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from the model;
-    see `models.local.heads`.
+    `linear`: the value head is one layer, as in LMRL-Gym (appendix G.2), in place of two; see `models.local.heads`.
     """
 
     learns = "play"
@@ -105,6 +108,7 @@ class PPO(Objective):
     bc: float = 0.0
     trunk: Trunk = "shared"
     width: float = 1.0
+    linear: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.clip <= 1:
@@ -131,7 +135,7 @@ class PPO(Objective):
 
     @property
     def heads(self) -> HeadSpec:
-        return HeadSpec(v=True, trunk=self.trunk, width=self.width)
+        return HeadSpec(v=True, trunk=self.trunk, width=self.width, linear=self.linear)
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         if batch.shown_S is None:

@@ -211,9 +211,12 @@ class OnlineTrainer(SondeTrainer):
     def resume_identity(self) -> dict[str, Any]:
         """Everything that must be unchanged for a checkpoint to be resumed."""
         games = [
-            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game)}
+            {
+                "name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game),
+                **game.source,
+            }
             for game in self.games
-        ]
+        ]  # fmt: skip
         others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
         shown = {"shown": hash_items(self.shown)} if self.shown else {}
         return {**self.online.to_json(), "games": games, "policies": others, **shown}

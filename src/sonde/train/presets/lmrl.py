@@ -11,6 +11,7 @@ Source: LMRL-Gym (Abdulhai et al. 2023), section 5, table 5; each preset's `sour
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sonde._util.frozen import Frozen
@@ -36,28 +37,29 @@ _TABLE = "LMRL-Gym table 5; constant rate, one epoch, bfloat16, micro-batch and 
 
 
 def list_presets() -> dict[str, Training]:
-    """Every method and task by name, `lmrl_TASK_METHOD`; also `bc`, `filtered_bc` and `online_filtered_bc` by
-    themselves."""
+    """Every method and task by name, `lmrl_TASK_METHOD`; PPO on recorded games of chess (`lmrl_chess_ppo_offline`,
+    `lmrl_endgames_ppo_offline`); also `bc`, `filtered_bc` and `online_filtered_bc` by themselves."""
     every = {f"lmrl_{task}_{method}": maker(task) for task in TASKS for method, maker in _METHODS.items()}
     named = {name: every[f"lmrl_dialogue_{name}"] for name in ("bc", "filtered_bc", "online_filtered_bc")}
-    return every | named
+    offline = {f"lmrl_{task}_ppo_offline": _make_ppo_offline(task) for task in ("chess", "endgames")}
+    return every | named | offline
 
 
 def _make_bc(task: str) -> Training:
     several = "; it lists two rates (1e-4, 1e-5) and three sizes (128, 256, 32), of which the first"
     more = several if task == "chess" else ""
-    return Training(objective="sft", settings=_BC, learning=Learning(share=ShareRule()), source=_TABLE + more)
+    return Training(objective="bc", settings=_BC, source=_TABLE + more)
 
 
 def _make_filtered_bc(task: str) -> Training:
     top = {"dialogue": 0.1, "wordle": 0.3}.get(task)
     rule = ShareRule(success=True) if top is None else ShareRule(top=top)
-    return Training(objective="sft", settings=_BC, learning=Learning(share=rule), source=_TABLE)
+    return Training(objective="bc", settings=_BC, learning=Learning(share=rule), source=_TABLE)
 
 
 def _make_online_filtered_bc(task: str) -> Training:
     return Training(
-        objective="sft",
+        objective="bc",
         online=OnlineSettings(k=1, keep=0.3, rewards=RewardMix.from_paper("env")),
         settings=_change_settings(_BC, max_steps=100_000 // 128),
         source="LMRL-Gym section 5; its code: 128 rollouts, the best 30 % kept, from the current weights; table 5 for "
@@ -114,7 +116,17 @@ def _make_ppo(task: str) -> Training:
     )
 
 
-_PPO: Mapping[str, Any] = Frozen(clip=0.2, value_clip=0.2, value_weight=0.5)
+def _make_ppo_offline(task: str) -> Training:
+    known = _make_ppo(task)
+    return replace(
+        known,
+        recorded=True,
+        settings=replace(known.settings, max_steps=None),
+        source=f"{known.source}; tables 8 and 9 do not describe it: numbers of PPO, one epoch of the dataset: ours",
+    )
+
+
+_PPO: Mapping[str, Any] = Frozen(clip=0.2, value_clip=0.2, value_weight=0.5, linear=True)
 
 
 def _change_settings(settings: TrainSettings, **changes: Any) -> TrainSettings:

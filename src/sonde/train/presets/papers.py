@@ -57,7 +57,7 @@ DELTA_BELIEF = replace(
         "ΔBelief-RL section 3.2: ΔBelief of the statement's target, at least 0, times .1, the end of the game on every "
         "turn, credit per turn (equations 1, 3 and 4); section 4.1: rate 3e-5, with 4 B weights too; appendix A.1: "
         "rewards; its code: mean over tokens; the rest as `starpo`. Its code asks `question` and pads games that have "
-        "ended with zeros: online.rewarders.belief.template=question and online.credit.as_published=true"
+        "ended with zeros: online.rewarders.belief.template=question and online.credit.rules=code"
     ),
 )
 PAPERS: Mapping[str, Training] = {

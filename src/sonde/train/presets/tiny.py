@@ -63,15 +63,15 @@ TINY: Mapping[str, Training] = {
         credit=ReturnToGo(),
     ),
     "tiny_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule()), settings=replace(_TINY, lr=2e-3, epochs=3.0),
+        objective="bc", settings=replace(_TINY, lr=2e-3, epochs=3.0),
         source=_TINY_SOURCE,
     ),
     "tiny_filtered_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
+        objective="bc", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
         source=_TINY_SOURCE,
     ),
     "tiny_online_filtered_bc": Training(
-        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
+        objective="bc", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
         settings=replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),
@@ -89,6 +89,17 @@ TINY: Mapping[str, Training] = {
             credit=GAE(discount=0.99, lam=0.95, level="turn"),
         ),
         settings=replace(_TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
+        source=_TINY_SOURCE,
+    ),
+    "tiny_ppo_offline": Training(
+        objective="ppo", recorded=True,
+        online=OnlineSettings(
+            k=1, updates_per_rollout=4, rewards=RewardMix.from_paper("env"),
+            credit=GAE(discount=0.99, lam=0.95, level="turn"),
+        ),
+        settings=replace(
+            _TINY, lr=3e-4, batch_size=64, micro_batch=64, schedule="constant", epochs=4.0, save_steps=20
+        ),
         source=_TINY_SOURCE,
     ),
 }  # fmt: skip

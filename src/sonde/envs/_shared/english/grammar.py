@@ -4,8 +4,9 @@ Own design. Every reader takes words and returns their claim, or None if it does
 the answer: any word outside all declared phrasings is a veto. Depth and work are bounded. `Forms` reads set forms
 ("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
 
-`Room` is the reader of one conversation: a message in, a claim out. The module of a conversation brings its knowledge
-(`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the rest.
+`Room` is the reader of one conversation: it takes a message and returns a claim. The conversation's own module provides
+its knowledge (`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the
+rest.
 """
 
 from __future__ import annotations
@@ -403,8 +404,7 @@ class Grammar(Forms):
             return self.read_material(rest[list(rest).index("of") + 1 :])
         return self.read_purpose(words[:-1]) if words[-1] in ("with", "using") and len(words) > 1 else None
 
-    # --- modifiers of nouns
-    # ----------------------------------------------------------------------------------------------
+    # --- modifiers of nouns ------------------------------------------------------------------------------------------
 
     def _read_adjective(self, words: Words) -> Claim | None:
         """Read the words before a noun: an adjective, the people of a place."""
@@ -474,7 +474,7 @@ class ReadClaim(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words to which slips are corrected; `common` tells whether a word is
+    """See the module. `vocabulary` gives the words for correcting typing errors; `common` tells whether a word is
     known."""
 
     def __init__(
@@ -497,7 +497,7 @@ class Room:
         return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
     def _read_mended(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question after its slips of the pen are corrected."""
+        """The claim of a question after its typing errors are corrected."""
         if all(self._is_word(word) for word in act.words):
             return None
         fixed = mend_slips(act.words, self._vocabulary(), self._is_word)

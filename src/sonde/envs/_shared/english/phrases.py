@@ -1,14 +1,12 @@
-"""Parts of a clause: what is joined, and noun phrases.
+"""Parts of a clause: joined parts and noun phrases. Own design.
 
-Joins: parts joined by "or", "and", "but", "rather than".
+Joins: parts joined by "or", "and", "but", "rather than". A part may omit words that it shares with its neighbour ("made
+of glass or stone", "a political or military leader"). A part that is not understood stays as an unread claim: "a dog
+and glorpish" is false if "a dog" is false.
 
-Own design. A part may omit words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false if "a dog" is false.
-
-Noun phrases: a name or a kind of thing, with adjectives before it and modifiers behind it.
-
-Own design. The conversation says what a whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not.
-Adjectives and modifiers narrow it: "a glorpish mammal" is false of everything but mammals, and unknown of mammals.
+Noun phrases: a name or a kind of thing, with adjectives before it and modifiers after it. The conversation says what a
+whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not. Adjectives and modifiers narrow it: "a
+glorpish mammal" is false of everything but mammals, and unknown of mammals.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Sentences: what a message does (speech acts), and who does what in it (clauses).
+"""Sentences: what a message does (speech acts), and who does what in it (clauses). Own design.
 
-Speech acts: find the sentence of a message that asks, and strip the politeness around it.
-
-Own design. A message is one yes/no question, one statement or one guess, in any polite frame. Requests, open questions
-and several questions at once are separate kinds, because some games treat them as invalid. Remarks about the game, its
-rules or the answerer are never obeyed. The word lists are in `english.txt`.
+Speech acts: find the sentence of a message that asks, and strip the politeness around it. A message is one yes/no
+question, one statement or one guess, in any polite frame. Requests, open questions and several questions at once are
+separate kinds, because some games treat them as invalid. Remarks about the game, its rules or the answerer are never
+obeyed. The word lists are in `english.txt`.
 
 Clauses: the words for the hidden thing, who does something to it, and what is said about it. "It", "this animal" and
 "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most children" are those who do
@@ -211,8 +210,7 @@ def _strip_tail(text: str) -> str:
     return list_pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
 
 
-# --- preambles and reported speech
-# -------------------------------------------------------------------------------------
+# --- preambles and reported speech -----------------------------------------------------------------------------------
 
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
 

@@ -7,7 +7,8 @@ reports or supposes something does not count, whatever it names.
 
 `Bags` of words find the one topic that a text names. A word counts for the topics whose declared texts contain it, the
 less the more topics share it. A topic is chosen if it explains most of the text, clearly better than every other topic,
-and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing is linear in the text.
+and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing takes time linear in the
+text.
 """
 
 from __future__ import annotations

@@ -333,8 +333,7 @@ class SpellingFilter(Filter):
         """The probability that the symbol is right in the place to enter next."""
         return (self.alive & self.game.masks.at[symbol, self.next_place]).bit_count() / self.alive.bit_count()
 
-    # --- for agents that explore (finite.ExploredFilter)
-    # ---------------------------------------------------------------
+    # --- for agents that explore (finite.ExploredFilter) -------------------------------------------------------------
 
     def sample(self, rng: Rng) -> str:
         return self.possible_codes[rng.randrange(len(self.possible_codes))]
