@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
