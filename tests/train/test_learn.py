@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -140,7 +139,7 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
 
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
-    with pytest.raises(UserError, match="train sft: no training items in the episodes: tasks "):
+    with pytest.raises(UserError, match="train sft: no training items in the data: tasks "):
         prepare_data("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
