@@ -10,9 +10,8 @@ import importlib
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from click import Command, Context
 from typer import Option
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 
 from sonde import __version__
@@ -148,7 +147,7 @@ MODELS_COMMANDS = (
 )  # fmt: skip
 
 
-def load_command(entry: Entry) -> Command:
+def load_command(entry: Entry) -> TyperCommand:
     """The command of an entry, with its options."""
     module, _, name = entry.where.partition(":")
     single = typer.Typer()
@@ -163,7 +162,7 @@ class LazyGroup(TyperGroup):
 
     entries: dict[str, Entry]
 
-    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         return name, load_command(self.entries[name]) if name in self.entries else command, rest
 
