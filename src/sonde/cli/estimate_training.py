@@ -60,7 +60,9 @@ def print_training_data(
     """Print what a training on recorded data selects, its tokens, and the number of steps."""
     chat = Chat(load_tokenizer(model, locate_model(model)), label=model, template=training.learning.template)
     settings = training.settings
-    data = prepare_data(training.objective, played, chat, training.learning, settings.max_tokens, records)
+    data = prepare_data(
+        training.objective, played, chat, training.learning, settings.max_tokens, training.recorded, records
+    )
     found = {**data.to_json(), "steps": count_steps(settings, len(data.items))}
     if as_json:
         out.print_json(json.dumps(found))

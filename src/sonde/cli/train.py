@@ -213,8 +213,8 @@ class TrainCommand(_TrainingOptions):
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
         for option, given in (only_recorded if online else only_online).items():
             if given:
-                own, recorded = "their own play", "recorded episodes"
-                source, other = (own, recorded) if online else (recorded, own)
+                sources = ("their own play", "recorded episodes")
+                source, other = sources if online else sources[::-1]
                 raise UserError(
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
