@@ -18,6 +18,7 @@ from .elicit import ElicitCommand
 from .environments import ListCommand, PlayCommand, ShowCommand
 from .evaluate import AuditCommand, CompareCommand, EvalCommand, RescoreCommand, RolloutCommand
 from .options import import_from_here
+from .prompts import PromptsCommand
 from .roles import RolesCommand
 from .runs import ExportCommand, LeaderboardCommand, ReadCommand, ReportCommand, ViewCommand
 from .terminal import out
@@ -118,6 +119,7 @@ for group, name, command, example in (
     (TRAIN, "paprika", PaprikaCommand, "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o"),
     (ENVIRONMENTS, "list", ListCommand, "sonde list envs"),
     (ENVIRONMENTS, "show", ShowCommand, "sonde show mastermind"),
+    (ENVIRONMENTS, "prompts", PromptsCommand, "sonde prompts wordle --out my-prompts"),
 ):  # fmt: skip
     add_command(app, name, command, group=group, example=example)
 add_command(dataset_app, "lmrl", LmrlDatasetCommand, example="sonde dataset lmrl maze --n 40 --out maze-data")
