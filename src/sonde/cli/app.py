@@ -7,7 +7,7 @@ otherwise load the whole library.
 from __future__ import annotations
 
 import importlib
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 from typer import Option
@@ -125,6 +125,11 @@ COMMANDS = (
         'Show an environment: its facts, its presets and its opening message.',
         "sonde show mastermind",
     ),
+    Entry(
+        ENVIRONMENTS, "prompts", "prompts:PromptsCommand",
+        'Write the prompts of an environment, or of an agent made of several calls, as files to change.',
+        "sonde prompts wordle --out my-prompts",
+    ),
 )  # fmt: skip
 DATASET_COMMANDS = (
     Entry(
@@ -154,7 +159,8 @@ def load_command(entry: Entry) -> TyperCommand:
     found = getattr(importlib.import_module(f".{module}", __package__), name)
     add_command(single, entry.name, found, group=entry.group, example=entry.example)
     (info,) = single.registered_commands
-    return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode="rich")
+    made = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode="rich")
+    return cast("TyperCommand", made)
 
 
 class LazyGroup(TyperGroup):
