@@ -179,7 +179,7 @@ class Unlisted(Asking):
 def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"exact_gain: env: got .*, allowed: an environment with an exact filter"):
         trainer(tmp_path, env=Unfiltered(), rewarders=(ExactGain(),))
-    with pytest.raises(UserError, match=r"whose hypothesis 'red' is no text|whose hypothesis 'blue' is no text"):
+    with pytest.raises(UserError, match=r"whose hypothesis 'red' has no text|whose hypothesis 'blue' has no text"):
         trainer(tmp_path, env=Unfiltered(), rewarders=(BeliefGain(),))
     with pytest.raises(UserError, match=r"elicit: template: got 'Is it\?'"):
         BeliefGain(template="Is it?")
