@@ -157,7 +157,6 @@ def overview() -> str:
         first, _ = WRITTEN["split_summary"](inspect.getdoc(find_objective(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
     parts.append(WRITTEN["table"](("name", "description", "learns from"), rows))
-    parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
     return "".join(parts)
 
 

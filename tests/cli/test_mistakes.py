@@ -49,7 +49,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "--agent", "random"], "config: missing env"),
         (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
         (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
-        (["eval", "mastermind", "--model", "fake"], "script, pattern"),
+        (["eval", "mastermind", "--model", "fake", "-o", "seats.agent.model.latency=-1"], "latency: got -1"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
         ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: only with --model http:NAME"),
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
@@ -194,4 +194,4 @@ def test_help_tells_defaults_that_depend_on_the_command() -> None:
     }
     assert "Samples per task. [default: (4)]" in texts["eval"]
     assert "Samples per task. [default: (1)]" in texts["rollout"]
-    assert "train or test. [default: (train)]" in texts["rollout"]
+    assert "train, test, or another of the preset. [default: (train)]" in texts["rollout"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.cli.overrides import apply_overrides
-from sonde.cli.train import override_training
+from sonde.cli.training_overrides import override_training
 from sonde.core import AGENT, UserError
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB
@@ -64,20 +64,20 @@ def test_one_weight_of_the_rewards_is_changed() -> None:
 
 
 def test_one_option_of_credit_or_of_a_bandit_is_changed() -> None:
-    assert online("online.credit.as_published=true").credit == TurnWise(as_published=True)
+    assert online("online.credit.rules=code").credit == TurnWise(rules="code")
     assert online("online.credit={scale: none}").credit == TurnWise(scale="none")
     assert online("online.credit=return_to_go").credit == ReturnToGo()
     assert online("online.bandit=ucb", "online.bandit.alpha=2").bandit == UCB(alpha=2)
 
 
 def test_rewarders_stay_beside_the_one_that_is_changed_or_added() -> None:
-    assert online("online.rewarders.belief.of=start").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders.belief.baseline=start").rewarders == (BeliefGain(baseline="start"),)
     both = online("online.rewarders.exact_gain.tau=2", "online.rewarders.belief.aggregate=mean").rewarders
     assert both == (BeliefGain(aggregate="mean"), ExactGain(tau=2))
     assert online("online.rewarders.exact_gain={}").rewarders == (BeliefGain(), ExactGain())
     alone = online("online.rewarders=[exact_gain]", "online.rewards={exact_gain: 1}").rewarders
     assert alone == (ExactGain(),), "a whole list replaces"
-    assert online("online.rewarders={belief: {of: start}}").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders={belief: {baseline: start}}").rewarders == (BeliefGain(baseline="start"),)
 
 
 def test_free_mappings_keep_what_else_they_hold() -> None:

@@ -177,15 +177,15 @@ def test_turnwise_counts_only_who_is_there() -> None:
     assert turnwise_advantages(RAGGED, eps=1.0)["g"][0][0] == 0.5
 
 
-def test_turnwise_as_published_counts_ended_games_as_zero() -> None:
+def test_turnwise_by_the_code_counts_ended_games_as_zero() -> None:
     """Turn 1: 1, 3, 0, mean 4/3, squares 1/9 + 25/9 + 16/9 = 42/9, variance 21/9. Turn 2: 4, 0, 0, mean 4/3, squares
     64/9 + 16/9 + 16/9 = 96/9, variance 48/9."""
-    found = turnwise_advantages(RAGGED, as_published=True, eps=0.0)
+    found = turnwise_advantages(RAGGED, rules="code", eps=0.0)
     assert found["g"][0] == pytest.approx([1, -1 / 3 / math.sqrt(21 / 9), 8 / 3 / math.sqrt(48 / 9)])
     assert found["g"][1] == pytest.approx([-1, 5 / 3 / math.sqrt(21 / 9)]) and found["g"][2] == pytest.approx([0])
     assert found["flat"][0] == pytest.approx([0, 2.5 / math.sqrt(12.5)])
     assert found["one"][0].tolist() == [7, 8]  # a group of one keeps its rewards there
-    plain = turnwise_advantages(RAGGED, scale="none", as_published=True)
+    plain = turnwise_advantages(RAGGED, scale="none", rules="code")
     assert plain["g"][0] == pytest.approx([1, -1 / 3, 8 / 3]) and plain["flat"][1].tolist() == [0]
 
 
@@ -228,7 +228,7 @@ def test_bad_settings_per_turn_are_refused() -> None:
 games = st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array), min_size=1, max_size=5)
 
 
-ALL = (TurnWise(), TurnWise(scale="none"), TurnWise(as_published=True), ReturnToGo(), Progress())
+ALL = (TurnWise(), TurnWise(scale="none"), TurnWise(rules="code"), ReturnToGo(), Progress())
 
 
 @given(games, st.sampled_from(ALL))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,12 +27,12 @@ from sonde.datasets import (
 )
 from sonde.datasets import find_dataset as known
 from sonde.evaluation.run_evaluation import remove_run
-from sonde.runs.run import PreparedRun, RunConfig
+from sonde.runs.run import RunConfig
 from sonde.runs.store import Run
 
 from . import options as opt
 from . import tables
-from .estimate import print_estimate
+from .estimate import PlannedPlay, print_estimate
 from .players import agent_config, agent_in_role, model_seats
 from .progress import episode_progress
 from .terminal import out, print_result, stderr
@@ -152,14 +151,12 @@ def _print_estimate(found: list[Part], folder: Path, as_json: bool) -> None:
         seconds = "" if row["core_seconds"] is None else f", about {row['core_seconds']:,.0f} s of one core"
         out.print(f"{row['part']}: {row['episodes']:,} episodes, {row['held']:,} there{seconds}", highlight=False)
     if found[0].has_model:
-        print_estimate([_upper_bound(part) for part in found], out, as_json)
+        print_estimate([_planned_play(part) for part in found], out, as_json)
 
 
-def _upper_bound(part: Part) -> PreparedRun:
-    """The run with whole samples of its tasks, at least as many as will be played."""
-    tasks = part.run.tasks[: part.episodes]
-    k = math.ceil(part.episodes / len(tasks))
-    return replace(part.run, tasks=tasks, config=replace(part.run.config, k=k))
+def _planned_play(part: Part) -> PlannedPlay:
+    run = part.run
+    return PlannedPlay(run.env, run.policies, run.tasks[0], part.episodes, run.config.seed, part.name)
 
 
 def _write_card(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, as_json: bool) -> None:

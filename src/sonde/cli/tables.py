@@ -18,13 +18,17 @@ from sonde.evaluation.evaluate import Comparison, Evaluation, macro_averages
 from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
-from sonde.evaluation.results import PROFILE, agent_profile
+from sonde.evaluation.results import PROFILE, Headline, agent_profile
 from sonde.evaluation.roles import RoleScores
 from sonde.evaluation.sampler_draws import DrawScores
 from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
+_PARTNERS = (
+    "with: players of other seats that replaced the environments' own; such results are ranked among",
+    "themselves, and their score is of the environments without one (their number).",
+)
 _LONG = 20
 
 
@@ -127,15 +131,17 @@ def leaderboard_tables(board: Board) -> Group:
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
         columns = ("score", "won %", "asks", "decides", "follows", "tokens")
-        table = _plain_table(name, ("agent", "of suite"), columns)
+        partners = ("with",) if any(one.partners for one in results) else ()
+        table = _plain_table(name, ("agent", *partners, "of suite"), columns)
         for one in results:
             headline = one.headline
             means = (one.mean_metric(metric)[0] for metric in ("success", *PROFILE.values()))
             success, asks, decides, follows = means
             table.add_row(
-                one.agent + (" *" if one.privileged else ""), f"{headline.played}/{headline.of}",
-                format_interval(headline.score), format_interval(success, percent=True), format_mean(asks, 2),
-                format_interval(decides, percent=True), format_interval(follows, percent=True), f"{one.tokens:,}",
+                one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
+                f"{headline.played}/{headline.of}", format_interval(headline.score) + _count_scored(headline),
+                format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
+                format_interval(follows, percent=True), f"{one.tokens:,}",
             )  # fmt: skip
         parts.append(table)
     table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
@@ -148,9 +154,15 @@ def leaderboard_tables(board: Board) -> Group:
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
         "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
+        *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
     )
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
+
+
+def _count_scored(headline: Headline) -> str:
+    """The number of environments behind a score, where it is not of all that were played."""
+    return f" ({headline.scored})" if headline.score and headline.scored < headline.played else ""
 
 
 def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -357,6 +369,7 @@ def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
 
 _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
+    "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),

@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from sonde._util.argument_checks import Checked
 from sonde._util.folders import write_atomically
 from sonde._util.frozen import freeze
+from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import (
     AGENT,
@@ -38,6 +39,7 @@ from sonde.core import (
     Trajectory,
     UserError,
     build,
+    content_hash,
     find,
     identity,
     invalid,
@@ -45,18 +47,20 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.config import first_difference
-from sonde.core.types import EMPTY, Json, content_hash
+from sonde.core.types import EMPTY, Json
 from sonde.evaluation.evaluate import Comparison, Evaluation, compare
 from sonde.evaluation.run_evaluation import EVALUATION, execute_run, load_evaluation
 from sonde.models.chat.chat import Chat
 from sonde.models.files.hub import load_tokenizer, locate_model
 from sonde.models.files.weights import model_fingerprint
 from sonde.models.remote.token_client import TokenEndpoint
+from sonde.runs.games import GameConfig, add_judge_seat
 from sonde.runs.rollout import OnDone, Plan
 from sonde.runs.run import PreparedRun, RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
+from sonde.runs.task_files import has_splits
 
-from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories
+from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories, make_games, name_games
 from .curriculum import BANDITS, Curriculum
 from .learn import POLICIES, encode_play, learn, selection_rule
 from .objectives import find_objective, objectives_learning_from
@@ -104,6 +108,10 @@ class Paprika(Checked):
     they went (1 is algorithm 1; more are played in parallel). Where `k` is None it is the paper's number for each
     environment, 20, in mastermind 100. Preference objectives compare with the model at the start of the round. `tests`
     tasks per environment are evaluated. `agent` and `hf` are further settings of `agents:llm` and `models:hf`.
+
+    An entry of `envs` and `held_out` is an environment's configuration, in which `tasks_file`, `split` and `n_tasks`
+    may stand too (`runs.games`). A file with both parts, such as PAPRIKA's game configurations, gives the tasks of
+    training and evaluation; any other those of training alone, or of evaluation where the environment is held out.
 
     `seats`: policies of the other seats, such as a language model as the user or the judge, in the environments that
     have them (there the judge's verdict replaces that of the rules); by default those that the environment names.
@@ -160,6 +168,7 @@ class Paprika(Checked):
         for env in (*self.envs, *self.held_out):
             if not isinstance(env, Mapping) or not isinstance(env.get("name"), str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise invalid("paprika: envs", env, "a mapping with at least a name")
+            GameConfig.from_entry(env)
 
     def _check_unused(self) -> None:
         """Refuse options that would be overruled or never read."""
@@ -312,9 +321,10 @@ class _Pipeline:
     ) -> None:
         self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
         self.shared = shared
-        self.configs = [add_judge_seat(env, config.seats) for env in (*config.envs, *config.held_out)]
-        everyone = [_build_env(env) for env in self.configs]
-        self.envs, self.names = everyone[: len(config.envs)], _name_folders(everyone, shared is not None)
+        entries = [GameConfig.from_entry(env, split="train") for env in (*config.envs, *config.held_out)]
+        self.configs = [replace(entry, env=add_judge_seat(entry.env, config.seats)) for entry in entries]
+        everyone = [entry.make_env() for entry in self.configs]
+        self.envs, self.names = everyone[: len(config.envs)], name_games(everyone, by_content=shared is not None)
         self.server = StageServer(config.server, config.model, config.hf, folder) if config.server else None
         self._check_configs(everyone)
 
@@ -332,12 +342,12 @@ class _Pipeline:
             policy = build(self._policy_config(c.model, temperature, min_p, playing=playing))
             for env in envs if isinstance(policy, LLM) else ():
                 policy.build_prompt(Episode.begin(env, env.tasks("test")[0]).view(AGENT))
-        for config, env in zip(self.configs, envs, strict=True):
-            prepare_run(self._evaluation_config(config, env, "base", c.model))
+        for i in range(len(envs)):
+            prepare_run(self._evaluation_config(i, "base", c.model))
 
     def run(self) -> PipelineResult:
         c, model = self.config, self.config.model
-        _claim_folder(c.to_json(), c.model, self.folder, CONFIG)
+        _claim_folder({**c.to_json(), **_hash_task_files(c)}, c.model, self.folder, CONFIG)
         if self.shared is not None:
             play = {name: c.to_json()[name] for name in IN_COMMON}
             _claim_folder(play, c.model, self.shared, IN_COMMON_FILE)
@@ -359,8 +369,8 @@ class _Pipeline:
             games = [max(games, key=lambda game: game.env.spec.max_turns * (game.samples or 1))]
         play = [self._plan_play(game) for game in games]
         evaluations = [
-            PlannedRun("evaluate", prepare_run(self._evaluation_config(env, _build_env(env), "base", c.model)), n)
-            for env in self.configs[self._tested.start :]
+            PlannedRun("evaluate", prepare_run(self._evaluation_config(i, "base", c.model)), n)
+            for i in self._tested
             for n in (1 + c.rounds * len(c.stages),)
         ]
         return [*play, *evaluations]
@@ -372,8 +382,8 @@ class _Pipeline:
         policy = self._policy_config(c.model, c.temperature, c.min_p, playing=True)
         others = {seat: other for seat, other in c.seats.items() if seat in game.env.spec.seats}
         config = RunConfig(
-            env=game.env.config, seats={**others, AGENT: policy}, split="train", n_tasks=n, k=game.samples or 1,
-            seed=c.seed,
+            env=game.env.config, seats={**others, AGENT: policy}, split=game.split, tasks_file=game.tasks_file,
+            n_tasks=n, k=game.samples or 1, seed=c.seed,
         )  # fmt: skip
         return PlannedRun(
             "play", prepare_run(config), c.rounds * math.ceil((c.n_tasks or n) / n if c.curriculum else 1)
@@ -412,10 +422,11 @@ class _Pipeline:
 
     def _build_games(self) -> list[Game]:
         c = self.config
-        n = None if c.curriculum else c.n_tasks
+        n = {} if c.curriculum or c.n_tasks is None else {"n_tasks": c.n_tasks}
+        games = make_games([replace(entry, **n) for entry in self.configs[: len(self.envs)]], self.envs)
         return [
-            Game(env, _first_tasks(env, "train", n), name, c.k or env_limits(env.spec.name).samples)
-            for env, name in zip(self.envs, self.names, strict=False)
+            replace(game, name=name, samples=c.k or env_limits(game.env.spec.name).samples)
+            for game, name in zip(games, self.names, strict=False)
         ]
 
     def _play_round(self, model: str, here: Path, n: int) -> list[Trajectory]:
@@ -434,6 +445,7 @@ class _Pipeline:
             )
             played = encode_play(played, chat, replace(self.config.stage_training(c.stages[0]).learning, encode=True))
         sft, pairs = c.selection_rules()
+        here.mkdir(parents=True, exist_ok=True)
         write_atomically(here / SELECTION, json.dumps(compute_statistics(played, sft, pairs).to_json(), indent=2))
         return played
 
@@ -481,13 +493,19 @@ class _Pipeline:
         """The numbers of the environments that are evaluated."""
         return range(0 if self.config.tested == "all" else len(self.config.envs), len(self.configs))
 
-    def _evaluation_config(self, config: Mapping[str, Json], env: Env[Any], label: str, model: str) -> RunConfig:
-        c = self.config
+    def _evaluation_config(self, i: int, label: str, model: str) -> RunConfig:
+        """The evaluation of the i-th environment."""
+        c, entry = self.config, self.configs[i]
+        env, held_out = entry.make_env(), i >= len(self.envs)
         policy = self._policy_config(model, c.test_temperature, c.test_min_p)
         others = {seat: other for seat, other in c.seats.items() if seat in env.spec.seats}
-        tests = None if c.tests is None else min(c.tests, len(env.tasks("test")))
+        file = entry.tasks_file if held_out or has_splits(entry.tasks_file) else ""
+        tested = GameConfig(env=entry.env, tasks_file=file)
+        tests = None if c.tests is None else min(c.tests, len(tested.select_tasks(env)))
         seats = {**others, AGENT: policy}
-        return RunConfig(env=config, seats=seats, n_tasks=tests, k=c.test_k, seed=c.seed, label=label)
+        return RunConfig(
+            env=entry.env, tasks_file=file, seats=seats, n_tasks=tests, k=c.test_k, seed=c.seed, label=label
+        )
 
     def _evaluate_stage(self, name: str, model: str) -> StageResult:
         c = self.config
@@ -498,8 +516,7 @@ class _Pipeline:
             self._publish(model, name)
         for i, here in zip(self._tested, folders, strict=True):
             if here in lacking:
-                env = self.configs[i]
-                prepared = prepare_run(self._evaluation_config(env, _build_env(env), name, model))
+                prepared = prepare_run(self._evaluation_config(i, name, model))
                 self._follow(prepared.policies[AGENT])
                 total = c.test_k * len(prepared.tasks)
                 with self.watch(f"{name}: {here.name}", total, total - count_missing(prepared, here)) as on_done:
@@ -507,6 +524,12 @@ class _Pipeline:
         if lacking:
             self._confirm()
         return StageResult(name=name, model=model, evaluations=tuple(load_evaluation(here) for here in folders))
+
+
+def _hash_task_files(config: Paprika) -> dict[str, Json]:
+    """The content of the files that tasks are read from; empty if there are none."""
+    files = {str(entry["tasks_file"]) for entry in (*config.envs, *config.held_out) if entry.get("tasks_file")}
+    return {"tasks_files": {file: content_hash(read_text(Path(file))) for file in sorted(files)}} if files else {}
 
 
 def _claim_folder(config: Mapping[str, Json], model: str, folder: Path, file: str) -> None:
@@ -526,30 +549,3 @@ def _claim_folder(config: Mapping[str, Json], model: str, folder: Path, file: st
 def _count_episodes(folder: Path) -> int:
     """Number of episodes in a run folder."""
     return len(Run.load(folder)) if (folder / "config.json").is_file() else 0
-
-
-def add_judge_seat(config: Mapping[str, Json], seats: Mapping[str, Any]) -> Mapping[str, Json]:
-    """The environment's configuration with a seat for the judge, if there is one and it can have it."""
-    takes = "judge" in seats and "judge" in (f.name for f in fields(find(str(config["name"]))))  # type: ignore[arg-type]
-    return {"judge": "seat", **config} if takes else config
-
-
-def _build_env(config: Mapping[str, Json]) -> Env[Any]:
-    made = build(config)
-    if not isinstance(made, Env):
-        raise UserError(f"paprika: envs: {config['name']!r} is not an environment")
-    return cast("Env[Any]", made)
-
-
-def _name_folders(envs: Sequence[Env[Any]], by_content: bool) -> list[str]:
-    """The folder of each environment: its name and preset, numbered where these are equal; in a folder that several
-    pipelines share, with a hash of its whole configuration."""
-    plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
-    if by_content:
-        return [f"{name}-{content_hash(env.config)[:8]}" for name, env in zip(plain, envs, strict=True)]
-    return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
-
-
-def _first_tasks(env: Env[Any], split: str, n: int | None) -> Sequence[Any]:
-    tasks = env.tasks(split)
-    return tasks if n is None else tasks[: min(n, len(tasks))]

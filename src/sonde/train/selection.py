@@ -6,7 +6,7 @@ which are failures and successes that took many more turns; one pair per task, b
 likelihood of the chosen one. Episodes that failed for outside reasons are never used, nor are those that ended with an
 unreadable answer (the paper filters them out; `negatives` can admit them).
 
-Departures, each undone by `as_published=True`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
+Departures, each undone by `rules="code"`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
 negative; the paper's code drops it, because its judge calls the end invalid. A trajectory is never paired with itself;
 that code pairs the best with itself where nothing lower exists. How many more turns count as many depends on the
 environment (`PAPRIKA`); its scripts ask for 20, so that only failures qualify. In best-arm identification every game
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from sonde._util.argument_checks import Checked
 from sonde.core import AGENT, Frozen, Rng, Trajectory, UserError, invalid
-from sonde.core.types import Kind
+from sonde.core.types import Kind, Rules
 
 from .data import has_ids, make_rows
 
@@ -88,9 +88,9 @@ def episode_return(t: Trajectory) -> float:
     return math.fsum(parts)
 
 
-def episode_cost(t: Trajectory, as_published: bool = False) -> float:
-    """What to minimise: turns; as published, in best-arm identification, minus the pulls that paid."""
-    if as_published and t.task.env == "best_arm":
+def episode_cost(t: Trajectory, rules: Rules = "paper") -> float:
+    """What to minimise: turns; by the paper's code, in best-arm identification, minus the pulls that paid."""
+    if rules == "code" and t.task.env == "best_arm":
         return -sum(float(turn.info.get("reward", 0)) for turn in t.turns)
     return len(t.turns)
 
@@ -143,7 +143,7 @@ class SFTRule(Checked):
     `distinct`: one of each number of turns (False: all). `within`: only those within this many turns of the best of
     their task (None: any number, as in the paper). Delta-Belief-RL (appendix E.1) takes all of the shortest:
     `distinct=False, within=0`. `max_tokens`: longer trajectories are left out first; None sets no limit, as
-    trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `as_published` counts the pulls
+    trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `rules="code"` counts the pulls
     that paid in best-arm identification.
     """
 
@@ -152,7 +152,7 @@ class SFTRule(Checked):
     distinct: bool = True
     within: int | None = None
     max_tokens: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
 
     def __post_init__(self) -> None:
         _check_least("within", self.within, 0)
@@ -192,8 +192,8 @@ def select_successes(trajectories: Iterable[Trajectory], rule: SFTRule | None = 
 
 def _pick_successes(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
     best, before = 0.0, None
-    for t in _sort_successes(group, rule.as_published):
-        needed = episode_cost(t, rule.as_published)
+    for t in _sort_successes(group, rule.rules):
+        needed = episode_cost(t, rule.rules)
         if before is None:
             best = needed
         near = rule.within is None or needed - best <= rule.within
@@ -264,7 +264,7 @@ class PairRule(Checked):
     `slower`: a success is worse than the best if it took at least this many more turns; None is the environment's
     number (`PAPRIKA`). `per_task`: pairs per task, all with the same chosen one. `negatives`: outcomes of failures that
     may be rejected. `same_first_move`: environments in which both of a pair must begin with the same reveal.
-    `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `as_published`: see the module; it has its
+    `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `rules="code"`: see the module; it has its
     own `slower` and does not require equal first moves.
     """
 
@@ -275,7 +275,7 @@ class PairRule(Checked):
     negatives: tuple[Kind, ...] = ("loss", "timeout")
     same_first_move: tuple[str, ...] = ("minesweeper",)
     max_tokens: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
 
     def __post_init__(self) -> None:
         _check_least("slower", self.slower, 1)
@@ -321,16 +321,16 @@ def _draw_pairs(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[
     for best, lower in _list_candidates(group, rule):
         if lower:
             return [Preference(best, t) for t in rng.sample(lower, min(rule.per_task, len(lower)))]
-        if rule.as_published:
+        if rule.rules == "code":
             return [Preference(best, best)]
     return []
 
 
 def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tuple[Trajectory, list[Trajectory]]]:
     """For each first move, fewest turns first: the best success and everything worse."""
-    move = first_move(group[0].task.env if not rule.as_published else "", rule.same_first_move)
+    move = first_move(group[0].task.env if rule.rules == "paper" else "", rule.same_first_move)
     seen: set[Hashable] = set()
-    for best in _sort_successes(group, rule.as_published):
+    for best in _sort_successes(group, rule.rules):
         begun = move(best)
         if begun not in seen:
             seen.add(begun)
@@ -340,10 +340,10 @@ def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tu
 def _is_worse(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
     """Whether `t` may be rejected in favour of `best`."""
     if is_success(t):
-        slower = PUBLISHED_SLOWER if rule.as_published else env_limits(t.task.env).slower
-        more = episode_cost(t, rule.as_published) - episode_cost(best, rule.as_published)
+        slower = PUBLISHED_SLOWER if rule.rules == "code" else env_limits(t.task.env).slower
+        more = episode_cost(t, rule.rules) - episode_cost(best, rule.rules)
         return more >= (slower if rule.slower is None else rule.slower)
-    return failure_kind(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
+    return failure_kind(t) in rule.negatives and not (rule.rules == "code" and _invalid_end(t))
 
 
 def failure_kind(t: Trajectory) -> str:
@@ -376,9 +376,9 @@ def _group_usable(trajectories: Iterable[Trajectory], max_tokens: int | None) ->
     return groups, counts
 
 
-def _sort_successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajectory]:
+def _sort_successes(group: Sequence[Trajectory], rules: Rules) -> list[Trajectory]:
     """The successes, fewest turns first, then by sample."""
-    return sorted(filter(is_success, group), key=lambda t: (episode_cost(t, as_published), t.sample))
+    return sorted(filter(is_success, group), key=lambda t: (episode_cost(t, rules), t.sample))
 
 
 def _check_least(name: str, value: int | None, least: int) -> None:

@@ -33,7 +33,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("rwr", {"weighting": "centred", "centre": 0.4}),
     ("grpo", {"aggregation": "token-mean", "dual_clip": 3.0}),
     ("grpo", {"kl": 0.05}),
-    ("grpo", {"kl": 0.05, "as_published": True}),
+    ("grpo", {"kl": 0.05, "kl_ratio": False}),
 ]
 BY_BATCH = [("kto", {}), ("rwr", {"weighting": "centred"})]
 """Their loss depends on the micro-batch: z0 of KTO, and a centre of rewards that is the micro-batch's mean."""
@@ -142,7 +142,9 @@ def test_sums() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
+    with pytest.raises(
+        UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: bc, dpo, "
+    ):
         make_objective("gpro")
     with pytest.raises(UnknownName, match=r"objectives:dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
         make_objective("dpo", betta=0.1)

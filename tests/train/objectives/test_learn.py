@@ -51,7 +51,7 @@ def episodes(n: int = 64, seed: int = 0) -> Tensor:
 def chosen_data(name: str, ids: Tensor) -> Tensor:
     """What this objective is meant to see: successes, pairs (chosen, rejected, ...), or everything."""
     won = ids[:, 0] == WINS
-    if name == "sft":
+    if name in ("sft", "bc"):
         return ids[won]
     if make_objective(name).unit != "pair":
         return ids

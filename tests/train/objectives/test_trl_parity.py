@@ -216,7 +216,7 @@ def _push(made: Any, inputs: dict[str, Tensor]) -> None:
         ({}, {}),
         ({"dual_clip": 3.0}, {"delta": 3.0}),
         ({"kl": 0.1}, {"beta": 0.1}),
-        ({"kl": 0.1, "as_published": True}, {"beta": 0.1, "use_bias_correction_kl": False}),
+        ({"kl": 0.1, "kl_ratio": False}, {"beta": 0.1, "use_bias_correction_kl": False}),
     ],
     ids=str,
 )

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat
@@ -27,9 +26,7 @@ from sonde.train.objectives.sft import SFT
 from sonde.train.online.advantages import draw_demonstrations
 from sonde.train.online.groups import keep_best
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.selection import ShareRule
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.training import Learning
 
 from ..asking import WORDS
 from ..test_learn import Knower
@@ -135,7 +132,7 @@ def lessons(n: int = 12) -> list[Any]:
     """Episodes of one who asks and then says the colour, as the model would have been shown them."""
     shown = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=n // 6))
     chat = Chat(tiny_tokenizer(WORDS), label="tiny", template={})
-    return list(prepare_data("sft", shown, chat, Learning(share=ShareRule())).items)
+    return list(prepare_data("bc", shown, chat).items)
 
 
 def with_lessons(folder: Path, micro_batch: int = 8, **changes: Any) -> OnlineTrainer:
