@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
@@ -254,8 +256,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run_pipeline(pipeline(model), tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"envs": ()}, "paprika: envs"),
         ({"stages": ("grpo",)}, "paprika: stages"),

@@ -11,6 +11,7 @@ from sonde.envs.guess_my_city.resident import canonical_questions, city_answers
 from sonde.envs.guess_my_city.solver import GuessMyCitySolver, question_wordings, word_question
 from sonde.envs.guess_my_city.user import Resident
 from sonde.envs.mastermind.env import Mastermind
+from tests.cases import each
 
 ENV = GuessMyCity()
 
@@ -53,7 +54,7 @@ def test_asks_what_gains_most_among_questions_of_few_replies() -> None:
     )
 
 
-@pytest.mark.parametrize("preset", ["paprika", "lmrl"])
+@each("preset", ["paprika", "lmrl"])
 def test_wins_soon(preset: str) -> None:
     played = play(GuessMyCitySolver(), GuessMyCity(preset=preset), 27)
     assert all(ep.outcome and ep.outcome.success for ep in played)
