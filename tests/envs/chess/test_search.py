@@ -110,9 +110,3 @@ def test_it_draws_among_equal_moves_by_its_seed_and_blunders_as_often_as_told() 
 def test_other_settings_are_refused(config: dict[str, float], message: str) -> None:
     with pytest.raises(UserError, match=f"users:minimax: {message}"):
         sonde.make("users:minimax", **config)
-
-
-def test_other_games_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="users:minimax: env: got wordle, allowed: chess"):
-        sonde.make("users:minimax").act_now(Episode.begin(env, env.tasks("test")[0]).view())
