@@ -41,7 +41,7 @@ NOTE = "<!-- Written by `python docs/build_algorithms.py`; do not edit. -->"
 POINTS = 121
 
 LEARNS: Mapping[Learns, str] = {
-    "successes": "good episodes", "share": "a share of episodes", "pairs": "pairs of episodes", "samples": "episodes",
+    "successes": "good episodes", "pairs": "pairs of episodes", "samples": "episodes",
     "values": "rewards in episodes", "play": "its own play",
 }  # fmt: skip
 
@@ -156,7 +156,7 @@ def overview() -> str:
     for name in names("objectives"):
         first, _ = WRITTEN["split_summary"](inspect.getdoc(find_objective(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
-    parts.append(WRITTEN["table"](("name", "what", "learns from"), rows))
+    parts.append(WRITTEN["table"](("name", "description", "learns from"), rows))
     return "".join(parts)
 
 

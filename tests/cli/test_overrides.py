@@ -72,13 +72,13 @@ def test_one_option_of_credit_or_of_a_bandit_is_changed() -> None:
 
 
 def test_rewarders_stay_beside_the_one_that_is_changed_or_added() -> None:
-    assert online("online.rewarders.belief.of=start").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders.belief.baseline=start").rewarders == (BeliefGain(baseline="start"),)
     both = online("online.rewarders.exact_gain.tau=2", "online.rewarders.belief.aggregate=mean").rewarders
     assert both == (BeliefGain(aggregate="mean"), ExactGain(tau=2))
     assert online("online.rewarders.exact_gain={}").rewarders == (BeliefGain(), ExactGain())
     alone = online("online.rewarders=[exact_gain]", "online.rewards={exact_gain: 1}").rewarders
     assert alone == (ExactGain(),), "a whole list replaces"
-    assert online("online.rewarders={belief: {of: start}}").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders={belief: {baseline: start}}").rewarders == (BeliefGain(baseline="start"),)
 
 
 def test_free_mappings_keep_what_else_they_hold() -> None:

@@ -29,6 +29,8 @@ def list_presets(name: str) -> list[Env[Any]]:
     for field, value in (("rules", "code"), ("as_published", True)):
         if any(f.name == field for f in dataclasses.fields(cls)):
             envs.append(sonde.make(name, **{field: value}))
+    if name == "twenty_questions":
+        envs += [sonde.make(name, preset="delta_belief", rules=rules) for rules in ("code", "strict")]
     return envs
 
 

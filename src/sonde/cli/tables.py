@@ -369,6 +369,7 @@ def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
 
 _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
+    "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),

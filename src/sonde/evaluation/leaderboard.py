@@ -86,8 +86,8 @@ def _result_order(result: SuiteResult) -> tuple[bool, str, float, str]:
 
 
 def read_board(folder: Path) -> Board:
-    """Read the results of a folder. Raises `UserError` for a file that is no result, or two of one agent and suite with
-    the same partners."""
+    """Read the results of a folder. Raises `UserError` for a file that is not a result, or for two results of one agent
+    and suite with the same partners."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
     found: dict[tuple[str, str, str], Path] = {}

@@ -30,7 +30,8 @@ Seats = Mapping[str, AnyPolicy]
 @dataclass(frozen=True)
 class Game(Checked):
     """An environment, the tasks that may be played in it, the name of its run folder, and the samples of each of its
-    tasks (None: as many as the plan says). `split` and `tasks_file` say where the tasks come from, for the record."""
+    tasks (None: as many as the plan says). `split` and `tasks_file` say where the tasks come from, for the record.
+    `held_out`: tasks to choose weights by, in place of those of a split (`train.online.held_out`)."""
 
     called = "game"
 
@@ -40,6 +41,7 @@ class Game(Checked):
     samples: int | None = None
     split: str = ""
     tasks_file: str = ""
+    held_out: Sequence[Task] | None = None
 
     @property
     def source(self) -> dict[str, Json]:
@@ -102,9 +104,12 @@ def make_games(configs: Sequence[GameConfig], envs: Sequence[Env[Any]] | None = 
     ]
 
 
-def name_games(envs: Sequence[Env[Any]]) -> list[str]:
-    """The folder of each environment: its name and preset, numbered where these are equal."""
+def name_games(envs: Sequence[Env[Any]], *, by_content: bool = False) -> list[str]:
+    """The folder of each environment: its name and preset, numbered where these are equal; `by_content`, as in a folder
+    that several pipelines share, with a hash of its whole configuration."""
     plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
+    if by_content:
+        return [f"{name}-{content_hash(env.config)[:8]}" for name, env in zip(plain, envs, strict=True)]
     return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
 
 

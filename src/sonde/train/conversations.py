@@ -227,11 +227,11 @@ class _RowReader:
 def _read_message(place: str, given: object) -> _MarkedMessage:
     values: Mapping[Any, Any] = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else {}
     role, content = values.get("role"), values.get("content")
-    if role not in _ROLES or not isinstance(content, str):
-        raise invalid(place, given, f"a role ({', '.join(_ROLES)}) and text as content")
     for name in _LOST_FIELDS:
         if values.get(name):
             raise invalid(f"{place}: {name}", values[name], "none: items hold text alone")
+    if role not in _ROLES or not isinstance(content, str):
+        raise invalid(place, given, f"a role ({', '.join(_ROLES)}) and text as content")
     marks = {name: values.get(name) for name in _MARKS if values.get(name) is not None}
     for name, mark in marks.items():
         if mark not in (0, 1):
@@ -264,14 +264,22 @@ def _make_text_sample(chat: Chat, before: str, after: str, won: bool) -> Sample:
     """A text behind another, encoded together. A token that lies on the border is the second text's."""
     if not after:
         raise invalid("text", after, "a text to train on")
-    tokenizer = chat.tokenizer
-    end = tokenizer.eos_token or ""
-    start = array("i", tokenizer(before)["input_ids"]) if before else array("i")
-    ids = array("i", tokenizer(before + after + ("" if after.endswith(end) else end))["input_ids"])
+    end = chat.tokenizer.eos_token_id
+    start, ids = (array("i", _encode_text(chat, text)) for text in (before, before + after))
+    if ids[-1] != (end := end if isinstance(end, int) else chat.end_id):
+        ids.append(end)
     n = next((i for i, (x, y) in enumerate(zip(start, ids, strict=False)) if x != y), min(len(start), len(ids)))
+    kept = after.removesuffix(getattr(chat.tokenizer, "eos_token", None) or "").strip()
+    if not (back := chat.decode_ids(ids[n:]).strip()).endswith(kept):
+        raise invalid("text", after, f"text that the tokenizer reproduces; it makes {back!r} of it")
     agent = bytes(n) + b"\1" * (len(ids) - n)
     row = Row(ids=ids, agent=agent, turns=array("i", [-1] * n + [0] * (len(ids) - n)))
     return _make_sample((row,), before, [before, after], 1, won)
+
+
+def _encode_text(chat: Chat, text: str) -> Sequence[int]:
+    """A text as the tokenizer encodes it by itself, with the token that begins texts where it has one."""
+    return chat.tokenizer.encode(text, add_special_tokens=True) if text else []
 
 
 def _make_sample(rows: tuple[Row, ...], prompt: Any, whole: Any, turns: int, won: bool) -> Sample:

@@ -91,7 +91,10 @@ def prepare_data(
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
         raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
-    data = _select_items(learns, list(played), chat, learning, max_tokens)
+    played = list(played)
+    data = TrainingData(items=(), counts={}, rows=RowReport())
+    if played or not records:
+        data = _select_items(learns, played, chat, learning, max_tokens)
     if records:
         data = _add_records(data, read_items(learns, records, chat, max_tokens=max_tokens, by_turn=learning.by_turn))
     if not data.items:

@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from sonde._util.argument_checks import Checked
 from sonde._util.folders import write_atomically
 from sonde._util.frozen import freeze
+from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import (
     AGENT,
@@ -323,11 +324,7 @@ class _Pipeline:
         entries = [GameConfig.from_entry(env, split="train") for env in (*config.envs, *config.held_out)]
         self.configs = [replace(entry, env=add_judge_seat(entry.env, config.seats)) for entry in entries]
         everyone = [entry.make_env() for entry in self.configs]
-        names = name_games(everyone)
-        if shared is not None:
-            played = [content_hash({**entry.env, "tasks_file": entry.tasks_file})[:8] for entry in self.configs]
-            names = [f"{name}-{key}" for name, key in zip(names, played, strict=True)]
-        self.envs, self.names = everyone[: len(config.envs)], names
+        self.envs, self.names = everyone[: len(config.envs)], name_games(everyone, by_content=shared is not None)
         self.server = StageServer(config.server, config.model, config.hf, folder) if config.server else None
         self._check_configs(everyone)
 
@@ -350,7 +347,7 @@ class _Pipeline:
 
     def run(self) -> PipelineResult:
         c, model = self.config, self.config.model
-        _claim_folder(c.to_json(), c.model, self.folder, CONFIG)
+        _claim_folder({**c.to_json(), **_hash_task_files(c)}, c.model, self.folder, CONFIG)
         if self.shared is not None:
             play = {name: c.to_json()[name] for name in IN_COMMON}
             _claim_folder(play, c.model, self.shared, IN_COMMON_FILE)
@@ -448,6 +445,7 @@ class _Pipeline:
             )
             played = encode_play(played, chat, replace(self.config.stage_training(c.stages[0]).learning, encode=True))
         sft, pairs = c.selection_rules()
+        here.mkdir(parents=True, exist_ok=True)
         write_atomically(here / SELECTION, json.dumps(compute_statistics(played, sft, pairs).to_json(), indent=2))
         return played
 
@@ -528,12 +526,15 @@ class _Pipeline:
         return StageResult(name=name, model=model, evaluations=tuple(load_evaluation(here) for here in folders))
 
 
+def _hash_task_files(config: Paprika) -> dict[str, Json]:
+    """The content of the files that tasks are read from; empty if there are none."""
+    files = {str(entry["tasks_file"]) for entry in (*config.envs, *config.held_out) if entry.get("tasks_file")}
+    return {"tasks_files": {file: content_hash(read_text(Path(file))) for file in sorted(files)}} if files else {}
+
+
 def _claim_folder(config: Mapping[str, Json], model: str, folder: Path, file: str) -> None:
-    """Tie the folder to the configuration, to the tasks that files hold, and to the initial model, in this file."""
-    entries = [*config.get("envs", ()), *config.get("held_out", ())]
-    files = sorted({str(entry["tasks_file"]) for entry in entries if entry.get("tasks_file")})
-    read = {"tasks_files": {name: content_hash(Path(name).read_text("utf-8")) for name in files}} if files else {}
-    path, wanted = folder / file, {**config, **read, "weights": model_fingerprint(model)}
+    """Tie the folder to the configuration and to the initial model, in this file."""
+    path, wanted = folder / file, {**config, "weights": model_fingerprint(model)}
     if path.is_file():
         mismatch = first_difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
         if mismatch:

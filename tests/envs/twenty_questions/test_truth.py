@@ -221,3 +221,35 @@ def test_a_guess_is_what_a_message_names_in_any_frame(said: str) -> None:
 )  # fmt: skip
 def test_what_is_no_guess(said: str) -> None:
     assert reply("Marie Curie", said) != "goal"
+
+
+LISTS = (
+    # Lists of things are true of each of them and false of all others; a guess in a list is none.
+    ("Is the fruit an apple, pear, or orange?", {"pear": "yes", "orange": "yes", "carrot": "no", "guitar": "no"}),
+    ("Is it apple, pear or orange?", {"orange": "yes", "carrot": "no"}),
+    ("Is it a lion or a tiger?", {"lion": "yes", "tiger": "yes", "dog": "no"}),
+    ("Is it a dog, cat, horse, cow, pig, sheep, goat or chicken?", {"goat": "yes", "car": "no"}),
+    ("Is it an animal, a plant or a vehicle?", {"dog": "yes", "rose": "yes", "car": "yes", "hammer": "no"}),
+    # Examples behind a kind do not narrow it.
+    ("Is it a type of plant, such as a tree, flower, grass or vegetable?", {"rose": "yes", "dog": "no"}),
+    ("Is it a weapon like a sword, a gun or a bow?", {"sword": "yes", "rose": "no"}),
+    ("Is it a drink - like coffee, tea, or juice?", {"tea": "yes", "car": "no"}),
+    ("Is it a piece of furniture, e.g. a chair or table?", {"chair": "yes", "dog": "no"}),
+    # What is of a kind is related to it; what is not may be, too.
+    ("Is it related to a fruit or vegetable, like an apple, banana, or grape?", {"pear": "yes", "dog": "unknown"}),
+    ("Is it related to a specific type of plant, such as a tree or flower?", {"rose": "yes", "car": "unknown"}),
+    # What narrows a kind is no example, and a question that asks which has no answer.
+    ("Is it an animal with a tail like a fish?", {"dog": "unknown", "car": "no"}),
+    ("Does it have a tail like a fish?", {"dog": "unknown"}),
+    ("Is it natural or man-made?", {"dog": "invalid", "hammer": "invalid"}),
+)
+
+
+def test_lists_and_examples() -> None:
+    found = {question: {topic: reply(topic, question) for topic in told} for question, told in LISTS}
+    assert found == dict(LISTS)
+
+
+def test_a_fruit_is_no_colour() -> None:
+    assert (reply("carrot", "Is it an orange?"), reply("orange", "Is it an orange?")) == ("no", "goal")
+    assert reply("carrot", "Is it orange?") == "yes"
