@@ -9,13 +9,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 from sonde.cli.app import COMMANDS, DATASET_COMMANDS, MODELS_COMMANDS, app, load_command
 from sonde.cli.commands import Command, command_line
 from sonde.cli.evaluate import EvalCommand, PlayOptions, RolloutCommand
 from sonde.cli.train import TrainCommand
+from tests.cases import each
 
 ENTRIES = {entry.name: entry for entry in COMMANDS}
 
@@ -38,9 +38,7 @@ def test_help_loads_no_command() -> None:
     assert done.stdout.splitlines()[-1] == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "command"), [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)]
-)
+@each("name, command", [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)])
 def test_the_options_of_a_command_are_the_fields_of_its_class(name: str, command: type[Command]) -> None:
     assert options(name).keys() == {f.name for f in fields(command)}  # type: ignore[arg-type]
 
@@ -54,8 +52,8 @@ def test_eval_and_rollout_share_their_options() -> None:
     assert [(p["split"].show_default, p["k"].show_default) for p in (a, b)] == [("test", "4"), ("train", "1")]
 
 
-@pytest.mark.parametrize(
-    ("name", "command", "line"),
+@each(
+    "name, command, line",
     [
         ("eval", EvalCommand(), "sonde eval"),
         ("eval", EvalCommand(envs=["a", "b"], k=2, gains=False), "sonde eval a b -k 2 --no-gains"),

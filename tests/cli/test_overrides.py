@@ -21,6 +21,7 @@ from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
 from sonde.train.training import Training
+from tests.cases import each
 
 DELTA = PRESETS["delta_belief"]
 
@@ -118,8 +119,8 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
     assert after == {**before, path: value}, name
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
+@each(
+    "said, message",
     [
         ("online.template.a.b.c=1", ""),
         ("settings=1", "train: settings: got 1, allowed: TrainSettings"),
@@ -174,8 +175,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert json.dumps(values) == before
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says"),
+@each(
+    "assignment, says",
     [
         ("k", "-o: got 'k', allowed: PATH=VALUE"),
         ("=3", "-o: got '=3'"),

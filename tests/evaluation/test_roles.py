@@ -17,6 +17,7 @@ from sonde.evaluation.roles import RoleGrades, grade_roles, rank_error, rank_spr
 from sonde.evaluation.sampler_draws import decision_gap, score_draws
 from sonde.models._shared.json_beliefs import json_block, read_blocks
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 
 def play(env: str, n: int = 3, flaws: dict[str, Any] | None = None, **config: Any) -> list[sonde.Trajectory]:
@@ -40,7 +41,7 @@ def measure(rows: Any) -> dict[str, float]:
 SHORT = {"max_turns": 30}
 
 
-@pytest.mark.parametrize(
+@each(
     "env, preset",
     [("bernoulli_bandit", SHORT), ("combination_lock", {}), ("bernoulli_bandit", {"preset": "informative"})],
 )

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 import torch
@@ -295,8 +297,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run_pipeline(pipeline(model), tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"envs": ()}, "paprika: envs"),
         ({"stages": ("grpo",)}, "paprika: stages"),
