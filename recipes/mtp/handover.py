@@ -144,9 +144,9 @@ def write_table(curves: Mapping[str, Sequence[Point]], args: argparse.Namespace)
     columns = ["turns of the first", *(f"{name}: {of}" for name in curves for of in ("score", "gain"))]
     cells = zip(*([(p.turn, str(p.score), str(p.gain)) for p in points] for points in curves.values()), strict=True)
     rows = [[str(points[0][0]), *(cell for _, *pair in points for cell in pair)] for points in cells]
-    words = sys.argv[1:]
-    at = words.index("--save") if "--save" in words else len(words)
-    command = " ".join(["python recipes/mtp/handover.py", *words[:at], *words[at + 2 :]])
+    words = iter(sys.argv[1:])
+    kept = [word for word in words if word not in ("--save", "--figure") or next(words) is None]
+    command = " ".join(["python recipes/mtp/handover.py", *kept])
     save_table("mtp", args.save, command, columns, rows, [0], time.process_time())
 
 

@@ -203,10 +203,10 @@ class Table(NamedTuple):
 
 def publish(
     args: argparse.Namespace, name: str, tables: Sequence[Table], numbers: Mapping[str, Any],
-    saved: Mapping[str, Table] | None = None,
+    saved: Mapping[str, Table] | None = None, seeds: int = 1,
 ) -> None:  # fmt: skip
     """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers. With `--save`
-    write the tables of `saved` by their names, for the paper's page."""
+    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page."""
     seconds = round(cpu_seconds(), 1)
     numbers = {**numbers, "quick": args.quick, "cpu_seconds": seconds}
     path = args.out / name / f"{name}.json"
@@ -214,7 +214,7 @@ def publish(
     path.write_text(json.dumps(numbers, indent=2, default=vars), "utf-8")
     for title, table in (saved or {}).items() if args.save else ():
         heads, rows = ["of", *table.heads[1:]], [[as_cell(value) for value in row] for row in table.rows]
-        save_table("paprika", title, made_by(), heads, rows, range(args.seeds or 3), seconds)
+        save_table("paprika", title, made_by(), heads, rows, range(seeds), seconds)
     if args.json:
         print(path.read_text("utf-8"))
         return

@@ -129,7 +129,7 @@ def main() -> None:
     tables = [table for at, found in rows.items() for table in report(at, len(results), found)]
     numbers = {at: {"rows": [r._asdict() for r in found], **count_better(found)} for at, found in rows.items()}
     saved = {"groups": tables[0], "groups_gains": tables[1], "groups_counts": tables[2]}
-    publish(args, "groups", tables, {**numbers, "seeds": b.seeds}, saved)
+    publish(args, "groups", tables, {**numbers, "seeds": b.seeds}, saved, b.seeds)
 
 
 if __name__ == "__main__":

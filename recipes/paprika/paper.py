@@ -234,7 +234,8 @@ class Cost(NamedTuple):
     training: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
-        return Cost(*(a + b for a, b in zip(self, other, strict=True)))
+        counts = (a + b for a, b in zip(self[:4], other[:4], strict=True))
+        return Cost(*counts, playing=self.playing + other.playing, training=self.training + other.training)
 
     def to_json(self) -> dict[str, Json]:
         hours = (self.playing + self.training) / (TERA_PER_SECOND * 1e12) / 3600

@@ -103,7 +103,14 @@ def main() -> None:
     numbers = {"success": success, "picked": picks, "won_in_play": won, "seeds": b.seeds}
     shown = [[f"{picker}, round {n}", *cells] for picker, n, *cells in rows]
     picked = Table("picked", ["", *maps], shown)
-    publish(args, "rounds", tables, numbers, {"rounds": tables[0], "rounds_greedy": tables[1], "rounds_picks": picked})
+    publish(
+        args,
+        "rounds",
+        tables,
+        numbers,
+        {"rounds": tables[0], "rounds_greedy": tables[1], "rounds_picks": picked},
+        b.seeds,
+    )
 
 
 if __name__ == "__main__":

@@ -239,15 +239,15 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--model", help="http:NAME, hf:NAME, smollm2, a folder or oracle; without it, classic agents")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
     parser.add_argument("--agents", help="only these, by registry name, with commas between them")
-    parser.add_argument(
-        "--trials", type=int, help="of every agent; by default the paper's number, 1,000 of classic ones"
-    )
+    parser.add_argument("--trials", type=int, help="of language models, by default the paper's number")
+    parser.add_argument("--classic", type=int, help="trials of classic agents, by default --trials, or else 1,000")
     parser.add_argument("--seed", type=int, default=0, help="world seed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--save", action="store_true", help="keep the tables for the page of the paper")
     args = parser.parse_args()
-    if args.trials is not None and args.trials < 2:
-        parser.error(f"--trials: got {args.trials}, allowed: 2 or more")
+    for name in ("trials", "classic"):
+        if (n := getattr(args, name)) is not None and n < 2:
+            parser.error(f"--{name}: got {n}, allowed: 2 or more")
     return args
 
 
@@ -283,7 +283,7 @@ def _can_play(agent: Agent, model: str | None) -> bool:
 def play_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> Row:
     """Play a row of the figure and measure it."""
     settings = dict(agent.settings)
-    trials = args.trials or (figure.trials if needs_model(agent) else figure.classic)
+    trials = args.trials or figure.trials if needs_model(agent) else args.classic or args.trials or figure.classic
     if args.model == "oracle" and agent.name == "llm_psrl" and figure.env == _WORDLE:
         settings["prior"] = "worlds"
     if needs_model(agent):

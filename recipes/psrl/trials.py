@@ -129,11 +129,15 @@ def show_tables(title: str, tables: Sequence[Table], rows: Sequence[Row], args: 
         print("Cumulative regret and shares: mean ± standard error over trials.")
         print("\n".join(f"{row.agent}: {row.failed}" for row in rows if row.failed))
     if args.save:
-        command = " ".join(
-            ["python", f"recipes/psrl/{Path(sys.argv[0]).name}", *(a for a in sys.argv[1:] if a != "--save")]
-        )
         for table, cells in made:
-            save_table("psrl", table.name, command, [*table.columns], cells, [args.seed], time.process_time())
+            save_cells(table.name, [*table.columns], cells, args.seed)
+
+
+def save_cells(name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], seed: int) -> None:
+    """Keep a table, with the command that made it."""
+    options = (word for word in sys.argv[1:] if word != "--save")
+    command = " ".join(["python", f"recipes/psrl/{Path(sys.argv[0]).name}", *options])
+    save_table("psrl", name, command, columns, rows, [seed], time.process_time())
 
 
 def print_cells(lines: Sequence[Sequence[Cell]]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from typer.testing import CliRunner
 
@@ -228,17 +229,18 @@ def test_training_by_belief_is_one_command() -> None:
     told = " ".join(result.stderr.split("settings: ")[1].split()[:2])
     assert told == "delta_belief, but"
     data, (row,) = json.loads(Path("d/data.json").read_text()), _history("d")
-    assert data["online"]["credit"]["is"] == "TurnWise" and data["online"]["rewarders"]["belief"]["of"] == "current"
+    assert data["online"]["credit"]["is"] == "TurnWise"
+    assert data["online"]["rewarders"]["belief"]["baseline"] == "current"
     assert data["online"]["rewards"]["every"] == {"success": 2.0, "extra_turns": -0.05}
     assert data["options"]["aggregation"] == "token-mean" and row["belief"] >= 0.0 and row["seconds_measuring"] > 0.0
     run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
-        "-o", "online.rewarders.belief.of=start", "-o", "online.rewarders.belief.shaping=tanh",
+        "-o", "online.rewarders.belief.baseline=start", "-o", "online.rewarders.belief.shaping=tanh",
         "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
         "-o", "online.credit.rules=code", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
     online = json.loads(Path("t/data.json").read_text())["online"]
     assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
     belief = online["rewarders"]["belief"]
-    assert (belief["of"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
+    assert (belief["baseline"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
     assert online["credit"] == {"is": "TurnWise", "scale": "std", "rules": "code", "eps": 1e-6}
 
 
@@ -323,7 +325,7 @@ def test_the_pipeline_and_its_report() -> None:
     assert "<html" in Path("page.html").read_text()[:400].lower()
     found = json.loads(run(*args, "--json"))
     assert [stage["name"] for stage in found["stages"]] == ["base", "round-1-sft", "round-1-rpo"]
-    assert "begun with another configuration" in mistake(*args, "-o", "rounds=2")
+    assert "started with another configuration" in mistake(*args, "-o", "rounds=2")
 
 
 @pytest.mark.thorough
@@ -337,8 +339,8 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
     assert json.loads(Path("p/paprika.json").read_text())["tests"] == 4
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
+@each(
+    "args, message",
     [
         (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
@@ -368,7 +370,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.credit=turnwise"], "-o online.credit: unknown name 'turnwise'"),
         ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
-        ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "-o online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "-o", "online.rewarders.beliefs.baseline=start"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: sft learns from"),
@@ -413,6 +415,6 @@ def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
     assert not Path("p").exists(), "nothing was begun"
 
 
-@pytest.mark.parametrize("command", ["train", "paprika"])
+@each("command", ["train", "paprika"])
 def test_help(command: str) -> None:
     assert "Usage" in run(command, "--help")

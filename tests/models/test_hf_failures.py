@@ -16,7 +16,6 @@ from sonde.models.hf import HF
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from .test_hf import WARM, Chat, check_exact, play, run  # noqa: E402 (needs transformers)
 from .tiny import TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
@@ -62,6 +61,8 @@ def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
 
 
 def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
+    import transformers
+
     tokenizer().save_pretrained(tmp_path)
     sizes: dict[str, Any] = {"state_size": 4, "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 320}
     config = transformers.AutoConfig.for_model("mamba", **sizes)
@@ -117,6 +118,8 @@ def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Pat
 @pytest.mark.thorough
 @each("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
+
+    import transformers
 
     class Narrow(transformers.LlamaForCausalLM):
         """Has memory for so many rows at once."""

@@ -11,7 +11,6 @@ import pytest
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import numpy as np
 import torch

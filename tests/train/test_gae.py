@@ -18,7 +18,6 @@ from sonde.train.token_rewards import agent_token_order
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 import torch
 
 from sonde.models.local.heads import HeadSpec

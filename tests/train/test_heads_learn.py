@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat.chat import Chat

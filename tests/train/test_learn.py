@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
+from tests.cases import each
 
-from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
+pytest.importorskip("torch")
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from sonde.core import AGENT, Message, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -83,6 +88,20 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
     assert data["objective"] == objective and data["items"] > 0 and data["rows"]["agent_tokens"] > 0
     assert done.steps == len(done.history) > 0
     assert load_model(str(done.model))[0].config.vocab_size == load_model(model)[0].config.vocab_size
+
+
+def test_a_trained_model_is_a_folder_that_other_libraries_load(model: str, tmp_path: Path) -> None:
+    """As a benchmark harness does (docs/training.md): weights, tokenizer and chat template, by transformers."""
+    done = learn(model, training(tmp_path / "t", "sft", max_steps=1), played(model))
+    module, tokenizer = (cls.from_pretrained(done.model) for cls in (AutoModelForCausalLM, AutoTokenizer))
+    talk = [{"role": "user", "content": "start"}]
+    text = tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
+    ours = Chat(load_model(model)[1], label=model, template={}).encode_prompt([Message("user", "start")])
+    assert ids[0].tolist() == list(ours.ids)
+    with torch.no_grad():
+        assert torch.allclose(module(ids).logits, load_model(str(done.model))[0](ids).logits, atol=1e-5)
+    assert module.generate(ids, max_new_tokens=2, do_sample=False).shape[1] > ids.shape[1]
 
 
 @pytest.mark.thorough
@@ -169,8 +188,6 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
     seen: list[str] = []
 
     def watch(title: str, total: int, before: int) -> Any:
-        from contextlib import nullcontext
-
         seen.append(title)
         return nullcontext()
 
@@ -184,6 +201,31 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
     again = run_pipeline(pipeline(model), tmp_path / "p", watch=watch)
     assert seen[first:] == [], "what was learned from is not played again"
     assert again.to_json() == outcome.to_json()
+
+
+def test_pipelines_that_share_play_and_test_the_base_model_once(model: str, tmp_path: Path) -> None:
+    """Leave-one-out and single groups: the second finds its games and the base model's, and tests what it left out."""
+    other = {**NAMED, "max_turns": 3}
+    seen: list[str] = []
+
+    def watch(title: str, total: int, before: int) -> Any:
+        seen.append(f"{title} {total - before}")
+        return nullcontext()
+
+    def run(folder: str, **changes: Any) -> Any:
+        config = pipeline(model, stages=("sft",), **changes)
+        return run_pipeline(config, tmp_path / folder, shared=tmp_path / "shared", watch=watch)
+
+    run("both", envs=(NAMED, other))
+    first = len(seen)
+    left = run("left", envs=(NAMED,), held_out=(other,), tested="held_out")
+    assert [title.split()[-1] for title in seen[first:] if title.startswith(("base", "round 1"))] == ["0"]
+    assert [len(stage.evaluations) for stage in left.stages] == [1, 1]
+    assert left.stages[0].evaluations[0].max_turns == 3
+    with pytest.raises(UserError, match=r"shared was begun with another configuration: paprika\.k"):
+        run("other", envs=(NAMED,), k=3)
+    with pytest.raises(UserError, match="shared: allowed: without a curriculum"):
+        run("picked", curriculum="ucb", n_tasks=2, by="difficulty")
 
 
 @pytest.mark.thorough
@@ -255,8 +297,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run_pipeline(pipeline(model), tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"envs": ()}, "paprika: envs"),
         ({"stages": ("grpo",)}, "paprika: stages"),
@@ -265,6 +307,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"curriculum": "ucb"}, "paprika: n_tasks"),
         ({"k": 0}, "paprika: k"),
         ({"at_once": 0}, "paprika: at_once: got 0"),
+        ({"tested": "held_out"}, "paprika: tested: got 'held_out', allowed: all, where no environment is held out"),
+        ({"tested": "some"}, "paprika: tested: got 'some', allowed: all, held_out"),
         ({"changes": {"sft": {"speed": 1}}}, "train: unknown name"),
         ({"stages": ("sft",), "changes": {"rpo": {"lr": 1.0}}}, "paprika: changes: unknown name 'rpo'; known: sft"),
         ({"changes": {"zzz": {"lr": 1}}}, "paprika: changes: unknown name 'zzz'"),

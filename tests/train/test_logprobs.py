@@ -14,7 +14,6 @@ import pytest
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 

@@ -124,8 +124,8 @@ class _TrainingOptions(GameOptions):
 class TrainCommand(_TrainingOptions):
     """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
 
-    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper. To play with the
-    values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
+    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper, the preset of
+    twenty questions included. To play with the values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
     """
 
     objective: Annotated[
@@ -187,8 +187,10 @@ class TrainCommand(_TrainingOptions):
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
         self._write_report([], [self.folder])
+        best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
-        self._print(data, tables.training_table(done.history), done.model, self.folder / HISTORY)
+        data |= {"best": str(done.best)} if best else {}
+        self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
 
     @cached_property
     def _filed(self) -> dict[str, Json]:
@@ -248,7 +250,7 @@ class TrainCommand(_TrainingOptions):
 
     def _learn_online(self, model: str, chosen: Training, seats: Seats, objective: str) -> Any:
         """Train while the model plays; None where only the costs are estimated."""
-        games = self._make_games(seats, objective)
+        games = self._make_games(seats, objective, chosen)
         envs = [game.env for game in games]
         policies = _build_seats(seats, envs)
         if self.dry_run:
@@ -265,14 +267,15 @@ class TrainCommand(_TrainingOptions):
                 fresh=self.fresh, callbacks=callbacks,
             )  # fmt: skip
 
-    def _make_games(self, seats: Seats, objective: str) -> list[Game]:
-        """The games to train on: the environments of the command line, or else those of the file."""
+    def _make_games(self, seats: Seats, objective: str, chosen: Training) -> list[Game]:
+        """The games to train on: the environments of the command line, or else those of the file, with the arguments
+        that these settings play them with."""
         filed = self._filed
         entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
         if not entries:
             raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
         beside = {name: filed[name] for name in BESIDE if name in filed}
-        return make_games(self._game_configs(entries, beside, seats))
+        return make_games(self._game_configs([chosen.fill_env(entry) for entry in entries], beside, seats))
 
 
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:

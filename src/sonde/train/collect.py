@@ -30,7 +30,8 @@ Seats = Mapping[str, AnyPolicy]
 @dataclass(frozen=True)
 class Game(Checked):
     """An environment, the tasks that may be played in it, the name of its run folder, and the samples of each of its
-    tasks (None: as many as the plan says). `split` and `tasks_file` say where the tasks come from, for the record."""
+    tasks (None: as many as the plan says). `split` and `tasks_file` say where the tasks come from, for the record.
+    `held_out`: tasks to choose weights by, in place of those of a split (`train.online.held_out`)."""
 
     called = "game"
 
@@ -40,6 +41,7 @@ class Game(Checked):
     samples: int | None = None
     split: str = ""
     tasks_file: str = ""
+    held_out: Sequence[Task] | None = None
 
     @property
     def source(self) -> dict[str, Json]:

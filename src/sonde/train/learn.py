@@ -81,7 +81,7 @@ def prepare_data(
     max_tokens: int | None = None, recorded: bool = False, records: Sequence[Records] = (),
 ) -> TrainingData:  # fmt: skip
     """The items that `objective` learns from, those of recorded episodes before those of `records` (all of which are
-    learned from: rules of selection are about episodes); with `recorded`, one that learns from play gets what values
+    learned from: rules of selection are about episodes). With `recorded`, one that learns from play gets what values
     get. Raises `UserError` where nothing is left to learn from."""
     learns = find_objective(objective).learns
     if learns == "play" and recorded:

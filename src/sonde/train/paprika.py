@@ -445,6 +445,7 @@ class _Pipeline:
             )
             played = encode_play(played, chat, replace(self.config.stage_training(c.stages[0]).learning, encode=True))
         sft, pairs = c.selection_rules()
+        here.mkdir(parents=True, exist_ok=True)
         write_atomically(here / SELECTION, json.dumps(compute_statistics(played, sft, pairs).to_json(), indent=2))
         return played
 

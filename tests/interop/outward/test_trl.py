@@ -165,7 +165,7 @@ def test_a_server_plays_with_the_weights_of_every_step(model_folder: Path) -> No
 
 
 def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
-    """What a game earns is what the rewarder measures with the same weights; `of` another time is refused."""
+    """What a game earns is what the rewarder measures with the same weights; a lagged model is refused."""
     from sonde.interop.outward.trl import RolloutFunc
     from sonde.train.online.rollout_backend import seat_model, wrap_model
 
@@ -180,8 +180,8 @@ def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
     brought = rewarder.compute_rewards({str(i): group for i, group in enumerate(play.played)}, found)
     by_hand = [float(brought[t.id]["belief"].sum()) for group in play.played for t in group]
     assert earned == pytest.approx(by_hand, abs=1e-5) and max(map(abs, by_hand)) > 1e-4
-    with pytest.raises(UserError, match="play: belief: of: got 'start', allowed: current"):
-        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, of="start"),)))
+    with pytest.raises(UserError, match="play: belief: baseline: got 'start', allowed: current"):
+        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, baseline="start"),)))
 
 
 @pytest.mark.parametrize(("name", "value"), [("keep", 0.5), ("overlap", True), ("on", "reward"), ("credit", GAE())])

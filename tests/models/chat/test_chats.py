@@ -6,6 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,12 +18,12 @@ from sonde.models.chat.chat import Chat, Prompt
 from sonde.train.data import chain_rows, encode_completion
 from tests.cases import each
 
-pytest.importorskip("transformers")
-
 from ..chats import BYTES, KINDS, PIECES, Kind, tokenizer
 
-every_kind = pytest.mark.parametrize("name", KINDS)
-every_scheme = pytest.mark.parametrize("scheme", [BYTES, *PIECES])
+pytestmark = pytest.mark.skipif(not find_spec("transformers"), reason="needs the extra: pip install 'sonde-rl[hf]'")
+
+every_kind = each("name", KINDS)
+every_scheme = each("scheme", [BYTES, *PIECES])
 ASK, SO = Message("user", "Is it a green thing?"), Message("user", "So it is not?")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.cases import each
 
 from ..chats import Kind, tokenizer
 
-pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(not find_spec("transformers"), reason="needs the extra: pip install 'sonde-rl[hf]'")
 
 _SPECIAL = re.compile(r"<\|?[\w▁ /]+\|?>|<｜[\w▁]+｜>|\[/?[A-Z_]+\]|\[gMASK\]")
 _PLAIN = frozenset({"<think>", "</think>", "<tools>", "</tools>", "<tool_call>", "</tool_call>", "<tool_response>"})

@@ -13,7 +13,6 @@ import pytest
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde  # noqa: E402 (needs torch)
 from sonde import Completion, Message, Sampling, Usage, WorldError  # noqa: E402

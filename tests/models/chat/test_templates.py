@@ -15,7 +15,6 @@ from sonde.models.hf import HF
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from ..test_hf import run, said, sequences
 from ..tiny import CHATML, tokenizer, write

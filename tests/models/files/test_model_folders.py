@@ -13,7 +13,6 @@ import pytest
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde import Message, Sampling, UserError
 from sonde.models.chat import templates

@@ -25,7 +25,6 @@ from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[3] / "recipes" / "tiny"
 MODULES = (

@@ -18,7 +18,6 @@ from sonde.models.hf import HF
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from torch.overrides import TorchFunctionMode  # noqa: E402 (needs torch)
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402

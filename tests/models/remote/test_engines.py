@@ -14,7 +14,6 @@ import pytest
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde
 from sonde import CapabilityError, Completion, Message, Probe, Sampling, UserError

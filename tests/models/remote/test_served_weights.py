@@ -11,7 +11,6 @@ import pytest
 from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde
 from sonde import UserError, run_sync

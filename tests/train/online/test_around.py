@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde import Completion, Message, Sampling, UserError
 from sonde.models.hf import HF

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -79,9 +78,9 @@ def best_of_both(folder: Path) -> dict[str, Any]:
 
 
 def train(folder: Path, resume: bool | Path = False, **changes: Any) -> dict[str, Any]:
-    """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are those of the
-    weights' moving average, and the policy is held near the one of the start."""
-    rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")
+    """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are
+    compared with those of the weights' moving average, and the policy is held near the one of the start."""
+    rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(baseline="average")
     online = OnlineSettings(
         k=2, by="difficulty", bandit=UCB(), rewards=rewards, rewarders=(belief,), credit=ReturnToGo()
     )

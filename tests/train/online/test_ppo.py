@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat

@@ -48,7 +48,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
-from sonde.core.types import Json, content_hash
+from sonde.core.types import Json, Rules, content_hash
 
 from .grid import (
     MAPS,
@@ -89,7 +89,6 @@ _PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
 _OBSERVED = ("full", "map", "history")
 _GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
 """The goals used in the paper."""
-RULES = ("paper", "code")
 _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
@@ -129,7 +128,7 @@ class Maze(CertainEnv[State]):
     grid: str | None = None
     observed: str | None = None
     size: int | None = None
-    rules: str = "paper"
+    rules: Rules = "paper"
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -142,8 +141,6 @@ class Maze(CertainEnv[State]):
             raise unknown("maze: observed", self.observed, _OBSERVED)
         if self.observed == "history" and self.preset not in _PUBLISHED:
             raise invalid("maze: observed", self.observed, f"full or map, save under {', '.join(_PUBLISHED)}")
-        if self.rules not in RULES:
-            raise unknown("maze: rules", self.rules, RULES)
         if self._by_code and self.preset not in _PUBLISHED:
             raise invalid("maze: rules", self.rules, f"paper, save under {', '.join(_PUBLISHED)}")
         self._check_size()

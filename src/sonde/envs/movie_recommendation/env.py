@@ -1,5 +1,4 @@
-"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick a movie they do not
-know.
+"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick a new one for them.
 
 Source: Multi-Turn Puzzles, section 2.1, appendix A.1, table 2. Published: a user likes a movie by a linear function of
 its attribute scores, with random weights of one decimal; a random budget per movie bounds the sum of its scores, every

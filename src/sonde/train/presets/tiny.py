@@ -21,7 +21,7 @@ _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best
 
 def _shrink_preset(published: Training, **changes: Any) -> Training:
     """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, and a suitable learning rate."""
-    tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None}
+    tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None, "template": {}}
     return replace(
         published,
         online=replace(published.online, **{**tiny, **changes}),
@@ -29,6 +29,7 @@ def _shrink_preset(published: Training, **changes: Any) -> Training:
             _TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40,
             betas=published.settings.betas, weight_decay=published.settings.weight_decay,
         ),
+        plays={"twenty_questions": {"preset": "small"}},
         source=f"{_TINY_SOURCE}; rewards, credit and loss: {published.source}",
     )  # fmt: skip
 

@@ -43,6 +43,8 @@ def draw_costs(points: Sequence[CostPoint], name: str, about: str) -> str | None
                 [point.tokens], [score.mean], marker=point.style.marker, markersize=6, mfc=fill, linestyle="", **look
             )
         ax.set(xlabel="tokens per episode", ylabel="score")
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.xaxis.set_minor_formatter("")
         ax.grid(axis="y")
         label_ends(ax, [(point.score.mean, point.style) for point in points])
         return render_svg(ax.figure, name, about)

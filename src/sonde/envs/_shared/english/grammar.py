@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from .claims import Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
+from .claims import EVERYTHING, Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
 from .lexicon import PREPOSITIONS, Lexicon, be_key, place_key
 from .phrases import Naming, Nouns, is_joined, read_joined
 from .sentences import Clause, Kind, SpeechAct, Subject, read_act
@@ -34,6 +34,7 @@ class Forms:
     be: Parse
     do: Parse
     done: Parse
+    nouns: Nouns
     on_map: Parse
     """The reader for words with a preposition of place that the lexicon lacks."""
 
@@ -109,7 +110,12 @@ class Forms:
         found = self.lookup_phrase("rel", rest) or self.lookup_phrase("rel", words)
         if found is None and rest[-1] in ("industry", "field", "activities", "purposes", "in", "work"):
             found = self.lookup_phrase("rel", rest[:-1])
-        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related)
+        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related) or self._read_kin(rest)
+
+    def _read_kin(self, words: Words) -> Claim | None:
+        """Read a kind of thing: what is of that kind has to do with it; other things may, too."""
+        kind = self.nouns.read_kind(words)
+        return None if kind is None or kind is EVERYTHING else weaken_claim(kind, "related")
 
     def read_material(self, words: Words) -> Claim | None:
         rest = [w for w in words if w not in ("material", "materials", "either", "both")] or words
