@@ -71,7 +71,7 @@ def test_an_environment_speaks_by_texts_of_ones_own() -> None:
     (t,) = Run.load(folder)
     replayed = Episode.replay(sonde.build(t.env), t)
     assert "Guess now!" in replayed.messages["agent"][0].content
-    with pytest.raises(UserError, match="prompts: got 'mine', allowed: a folder with .md files"):
+    with pytest.raises(UserError, match="prompts: got 'mine', allowed: a folder"):
         sonde.make("wordle", prompts="mine")
 
 
