@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.store import Run
+from tests.cases import each
 
 SAYS_ALL = ["Hypothesis: {012|345|678}\nBeliefs: {a|b}\nNote: n\nAction: {0|1|2|3|4|5}"]
 FAKE = ["--model", "fake", "-o", f"seats.agent.model.pattern={json.dumps(SAYS_ALL)}"]
@@ -61,7 +62,7 @@ def test_models_of_sub_calls_are_configured_like_any_other() -> None:
     }
 
 
-@pytest.mark.parametrize("agent", ["llm_psrl", "reflexion", "icrl"])
+@each("agent", ["llm_psrl", "reflexion", "icrl"])
 def test_a_fake_model_plays_like_any_other(agent: str) -> None:
     found = evaluated("combination_lock", "--agent", agent, *FAKE, "-n", "3", "-k", "1", "--no-gains")
     assert sum(found["kinds"].values()) == 3 and found["kinds"]["error"] == 0

@@ -21,6 +21,7 @@ from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
 from sonde.train.training import Training
+from tests.cases import each
 
 DELTA = PRESETS["delta_belief"]
 
@@ -118,8 +119,8 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
     assert after == {**before, path: value}, name
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
+@each(
+    "said, message",
     [
         ("online.template.a.b.c=1", ""),
         ("settings=1", "train: settings: got 1, allowed: TrainSettings"),
@@ -136,7 +137,7 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
 )
 def test_what_is_not_there_is_named_with_what_is(said: str, message: str) -> None:
     if not message:
-        assert online(said).template == {"a": {"b": {"c": 1}}}
+        assert online(said).template == {"enable_thinking": False, "a": {"b": {"c": 1}}}
         return
     with pytest.raises(UserError, match=message):
         asked(said)
@@ -174,8 +175,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert json.dumps(values) == before
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says"),
+@each(
+    "assignment, says",
     [
         ("k", "-o: got 'k', allowed: PATH=VALUE"),
         ("=3", "-o: got '=3'"),

@@ -13,6 +13,7 @@ import sonde
 from sonde.cli.app import app
 from sonde.core import UserError
 from sonde.evaluation.suites import suite_environments
+from tests.cases import each
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
@@ -155,8 +156,8 @@ def test_the_report_shows_games_of_several_seats() -> None:
     assert page.count("turns played") >= len(MTP), "the distributions of turns"
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),

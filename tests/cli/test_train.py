@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 from typer.testing import CliRunner
@@ -337,8 +339,8 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
     assert json.loads(Path("p/paprika.json").read_text())["tests"] == 4
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
+@each(
+    "args, message",
     [
         (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
@@ -413,6 +415,6 @@ def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
     assert not Path("p").exists(), "nothing was begun"
 
 
-@pytest.mark.parametrize("command", ["train", "paprika"])
+@each("command", ["train", "paprika"])
 def test_help(command: str) -> None:
     assert "Usage" in run(command, "--help")

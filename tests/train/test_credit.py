@@ -27,6 +27,7 @@ from sonde.train.credit import (
 )
 from sonde.train.rewards import RewardMix
 from sonde.train.types import Row, Sample
+from tests.cases import each
 
 # --- returns ---------------------------------------------------------------------------------------------------------
 
@@ -77,8 +78,8 @@ def test_group_advantages_by_hand() -> None:
     assert both == pytest.approx([1 / s, -0.5 / s, -0.5 / s])
 
 
-@pytest.mark.parametrize("scale", ["std", "none"])
-@pytest.mark.parametrize("baseline", ["mean", "leave_one_out"])
+@each("scale", ["std", "none"])
+@each("baseline", ["mean", "leave_one_out"])
 def test_groups_without_signal_give_exactly_zero(scale: Any, baseline: Any) -> None:
     scores = {"one": [5.0], "equal": [0.1] * 7, "none": [], "other": [1.0, 0.0]}
     found = group_advantages(scores, scale=scale, baseline=baseline)
@@ -98,8 +99,8 @@ def seven_turns(invalid: int, mix: RewardMix) -> Any:
     return mix({"success": last, "extra_turns": np.ones(7), "invalid": asked, "repeated": np.zeros(7)})
 
 
-@pytest.mark.parametrize("scale", ["std", "none"])
-@pytest.mark.parametrize("eps", [EPS, 0.0])
+@each("scale", ["std", "none"])
+@each("eps", [EPS, 0.0])
 def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
     """Equal returns, added up in another order, or with other rewards on one turn: exact zeros in every estimator that
     compares returns; a difference a million times as large as rounding counts."""
@@ -125,7 +126,7 @@ def test_returns_that_cancel_are_compared_by_what_they_were_made_of() -> None:
     assert not any(a.any() for a in GroupRelative(scale="std", eps=0.0)({"g": rows})["g"])
 
 
-@pytest.mark.parametrize("turns", [1, 10, 1000])
+@each("turns", [1, 10, 1000])
 def test_no_order_of_the_rewards_goes_beyond_the_bound(turns: int) -> None:
     """200 orders of random rewards of many sizes; and the bound stays below a millionth of the smallest reward."""
     rng = np.random.Generator(np.random.PCG64(turns))

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 import torch
@@ -220,7 +222,7 @@ def test_pipelines_that_share_play_and_test_the_base_model_once(model: str, tmp_
     assert [title.split()[-1] for title in seen[first:] if title.startswith(("base", "round 1"))] == ["0"]
     assert [len(stage.evaluations) for stage in left.stages] == [1, 1]
     assert left.stages[0].evaluations[0].max_turns == 3
-    with pytest.raises(UserError, match=r"shared was begun with another configuration: paprika\.k"):
+    with pytest.raises(UserError, match=r"shared was started with another configuration: paprika\.k"):
         run("other", envs=(NAMED,), k=3)
     with pytest.raises(UserError, match="shared: allowed: without a curriculum"):
         run("picked", curriculum="ucb", n_tasks=2, by="difficulty")
@@ -295,8 +297,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run_pipeline(pipeline(model), tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"envs": ()}, "paprika: envs"),
         ({"stages": ("grpo",)}, "paprika: stages"),

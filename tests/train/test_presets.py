@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 import sonde
@@ -44,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 # --- what is published -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_every_preset_is_complete(name: str) -> None:
     """Its objective can be made, a run of it can start and be resumed, and nothing of it is overridden."""
     known = PRESETS[name]
@@ -66,7 +68,7 @@ def test_paprika() -> None:
     assert preset("paprika_rpo").options == {"beta": 0.1, "alpha": 1.0}
 
 
-@pytest.mark.parametrize(("name", "lr"), [("starpo", 1e-5), ("starpo_4b", 3e-5)])
+@each("name, lr", [("starpo", 1e-5), ("starpo_4b", 3e-5)])
 def test_starpo(name: str, lr: float) -> None:
     """ΔBelief-RL, section 4.1, appendix F with tables 5 and 6, and its code."""
     known = preset(name)
@@ -108,7 +110,7 @@ def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> N
     assert len(whole.items) == 12 and whole.rows.agent_tokens == data.rows.agent_tokens
 
 
-@pytest.mark.parametrize("name", ["delta_belief", "delta_belief_4b"])
+@each("name", ["delta_belief", "delta_belief_4b"])
 def test_delta_belief(name: str) -> None:
     """All that differs from StarPO: equation 3 with lambda .1 (its numbers: `test_rewards.py`), equation 4, the mean
     over tokens, and the rate, 3e-5 for both sizes."""

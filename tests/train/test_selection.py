@@ -33,6 +33,7 @@ from sonde.train.selection import (
     select_successes,
     top_share,
 )
+from tests.cases import each
 
 from .trajectories import ERROR, FORMAT, LOSS, TIMEOUT, WIN, act, played, trajectory, with_tokens
 
@@ -123,7 +124,7 @@ def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:
     return trajectory([[act(reward=reward)]], outcome, sample=sample)
 
 
-@pytest.mark.parametrize("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}, {"last_rounds": 0}])
+@each("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}, {"last_rounds": 0}])
 def test_bad_shares_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=r"got .*allowed"):
         ShareRule(**wrong)  # type: ignore[arg-type]
@@ -283,8 +284,8 @@ def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]],
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "message"),
+@each(
+    "rule, options, message",
     [
         (SFTRule, {"within": -1}, "within: got -1, allowed: 0 or more"),
         (SFTRule, {"max_tokens": 0}, "max_tokens: got 0, allowed: 1 or more"),

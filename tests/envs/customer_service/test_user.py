@@ -67,9 +67,3 @@ def test_unknown_hypotheses_are_named() -> None:
     for hypothesis in ("spoon/bent", f"{NAME}/magic"):
         with pytest.raises(UserError, match="users:customer: hypothesis"):
             USER.likelihood(asked("What is it?", "feet"), "A spoon.", [hypothesis])
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="users:customer: wordle"):
-        USER.act_now(Episode.begin(env, env.task("toast")).view())

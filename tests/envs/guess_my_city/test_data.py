@@ -6,9 +6,8 @@ import unicodedata
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from sonde._util.folders import data_file
+from tests.cases import each
 
 SOURCE = data_file("guess_my_city", "cities.json")
 DATA: dict[str, Any] = json.loads(SOURCE.read_text(encoding="ascii"))
@@ -87,7 +86,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "country", "field", "value"), FACTS)
+@each("name, country, field, value", FACTS)
 def test_fact(name: str, country: str, field: str, value: Any) -> None:
     city = BY_KEY[name, country]
     assert (city[field] if field in city else COUNTRIES[country][field]) == value
@@ -121,8 +120,8 @@ def test_lmrl_has_the_most_populous_of_either_side_and_leaves_paprika_its_500_an
         assert all(city["people"][1] <= least for city in cities if not city["lmrl"] and city["people"])
 
 
-@pytest.mark.parametrize(
-    ("twin", "other"),
+@each(
+    "twin, other",
     [("New Delhi", "Delhi"), ("Giza", "Cairo"), ("Saint Paul", "Minneapolis"), ("Oakland", "San Francisco")],
 )
 def test_twins_are_on_one_side(twin: str, other: str) -> None:
@@ -130,7 +129,7 @@ def test_twins_are_on_one_side(twin: str, other: str) -> None:
     assert sides[twin] == sides[other]
 
 
-@pytest.mark.parametrize("field", ["continents", "capital", "climate", "known"])
+@each("field", ["continents", "capital", "climate", "known"])
 def test_both_sides_have_facts(field: str) -> None:
     for side in ("train", "test"):
         values = [city[field] for city in CITIES if city["split"] == side]
@@ -199,8 +198,8 @@ def test_no_phrase_names_its_city_or_country() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("name", "country", "phrase"),
+@each(
+    "name, country, phrase",
     [
         ("Paris", "FR", "a Parisian cafe"),
         ("Kyiv", "UA", "the Kiev ballet"),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 import re
 
-import pytest
-
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, numbered_case
 from sonde.envs.murder_mystery.replies import act_message, answer_message
@@ -81,10 +79,3 @@ def test_an_accusation_reaches_the_goal_or_only_the_right_one_does(preset: str) 
         assert (text == GOAL) is right
         others = [1.0] * len(NAMES) if preset == "paprika" else [float(right == (n == name)) for n in NAMES]
         assert user.likelihood(view, text, NAMES) == others
-
-
-def test_needs_a_case() -> None:
-    other = sonde.make("wordle")
-    view = Episode.begin(other, other.tasks("train")[0]).view()
-    with pytest.raises(UserError, match="does not give this seat case, question"):
-        Narrator().act_now(view)

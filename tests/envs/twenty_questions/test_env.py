@@ -17,6 +17,7 @@ from sonde.envs.twenty_questions.env import TwentyQuestions, topic_pool
 from sonde.envs.twenty_questions.knowledge import solver_turns, topic_knowledge
 from sonde.envs.twenty_questions.user import Answerer
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))
 
@@ -67,7 +68,7 @@ def test_only_paprika_tells_the_category() -> None:
     assert not LMRL.task(known(LMRL)).public
 
 
-@pytest.mark.parametrize("hidden", ["no such topic", {"topic": "hurdy-gurdy"}, {"topic": "", "category": "x"}, 3])
+@each("hidden", ["no such topic", {"topic": "hurdy-gurdy"}, {"topic": "", "category": "x"}, 3])
 def test_what_is_no_setup_is_refused(hidden: object) -> None:
     with pytest.raises(UserError, match="twenty_questions: hidden"):
         PAPRIKA.task(hidden)
@@ -270,7 +271,7 @@ def test_a_language_model_can_sit_in_the_users_seat() -> None:
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL], ids=lambda env: env.preset)
+@each("env", [PAPRIKA, DELTA, LMRL], ids=lambda env: env.preset)
 def test_posterior_equals_the_simulated_user(env: TwentyQuestions) -> None:
     """Brute force: the topics left are those for which the rule user would have said all that was heard."""
     task = env.tasks("train")[3]
@@ -316,7 +317,7 @@ def test_with_an_error_rate_wrong_replies_only_lower_the_odds() -> None:
     assert found is not None and len(found) == 158 and 0.0 < found.prob("guitar") < 1 / 158
 
 
-@pytest.mark.parametrize("preset", ["paprika", "delta_belief", "lmrl"])
+@each("preset", ["paprika", "delta_belief", "lmrl"])
 def test_the_reference_wins_most_games(preset: str) -> None:
     env: Any = sonde.make("twenty_questions", preset=preset)
     asker, users = make("agents:twenty_questions"), default_policies(env)
@@ -333,8 +334,8 @@ def test_the_reference_wins_most_games(preset: str) -> None:
 # --- difficulty ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("preset", "counts"),
+@each(
+    "preset, counts",
     [("paprika", (496, 879, 491)), ("delta_belief", (454, 1063, 455)), ("lmrl", (70, 81, 7))],
 )
 def test_every_preset_has_easy_medium_and_hard_topics(preset: str, counts: tuple[int, ...]) -> None:
@@ -354,7 +355,7 @@ def test_paprikas_groups_are_near_the_papers() -> None:
         assert abs(found[name] / 1499 - share) < 0.1
 
 
-@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL])
+@each("env", [PAPRIKA, DELTA, LMRL])
 def test_difficulty_is_the_turns_that_the_reference_needs(env: TwentyQuestions) -> None:
     """Twelve topics played again; at most one may have moved before the file is built anew."""
     tasks = env.tasks("train")[:12]

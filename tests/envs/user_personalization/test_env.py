@@ -238,13 +238,6 @@ def test_the_reference_does_well_and_the_floor_does_not() -> None:
     assert means[0] > 0.6 and means[1] < 0.1
 
 
-@each("name", ["agents:user_personalization", "agents:user_personalization_floor", "users:persona"])
-def test_other_environments_are_refused(name: str) -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match=f"{name}: wordle"):
-        sonde.make(name).act_now(Episode.begin(env, env.task("toast")).view())
-
-
 # --- scenarios in free words -----------------------------------------------------------------------------------------
 
 

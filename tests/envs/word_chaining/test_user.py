@@ -77,9 +77,3 @@ def test_it_draws_from_the_view_alone() -> None:
 def test_an_unknown_strategy_is_an_error() -> None:
     with pytest.raises(UserError, match=r"strategy: unknown name 'minimizing' .did you mean 'minimising'"):
         sonde.make("users:chainer", strategy="minimizing")
-
-
-def test_it_needs_a_game_of_chained_words() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="env: got mastermind, allowed: word_chaining"):
-        sonde.make("users:chainer").act_now(Episode.begin(env, env.task("0427")).view())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sonde.core import UserError
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -132,8 +133,7 @@ def test_metrics() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "field"),
+@each("options, field",
     [
         ({"clip_low": 0.0}, "clip_low"), ({"clip_low": 1.5}, "clip_low"), ({"clip_high": -0.1}, "clip_high"),
         ({"dual_clip": 1.2}, "dual_clip"), ({"aggregation": "sum"}, "aggregation"), ({"kl": -1.0}, "kl"),
