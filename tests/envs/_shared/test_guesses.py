@@ -17,7 +17,7 @@ from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.evaluation.audit import audit_trajectories
 from tests.cases import each
 
-N = 5
+N = 6
 
 
 def read_forms(kind: str) -> list[tuple[str, str]]:
