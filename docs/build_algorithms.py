@@ -41,8 +41,8 @@ NOTE = "<!-- Written by `python docs/build_algorithms.py`; do not edit. -->"
 POINTS = 121
 
 LEARNS: Mapping[Learns, str] = {
-    "successes": "good episodes", "pairs": "pairs of episodes", "samples": "episodes",
-    "values": "rewards in episodes", "play": "its own play",
+    "successes": "good episodes", "share": "a share of the episodes", "pairs": "pairs of episodes",
+    "samples": "episodes", "values": "rewards in episodes", "play": "its own play",
 }  # fmt: skip
 
 Curve = Callable[[Tensor], Tensor]

@@ -296,13 +296,17 @@ def show_table(table: Sequence[Mapping[str, Any]], than: str, args: argparse.Nam
 
 
 def print_rows(
-    args: argparse.Namespace, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], plain: Any = None
-) -> None:
-    """Print a table as Markdown or, with `--json`, `plain` (or its rows); with `--save`, keep it."""
+    args: argparse.Namespace, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], plain: Any = None,
+    seeds: Sequence[int] | None = None,
+) -> None:  # fmt: skip
+    """Print a table as Markdown or, with `--json`, `plain` (or its rows); with `--save`, keep it. `seeds` are its own,
+    by default those of `--seeds`."""
     if args.save and args.quick:
         raise SystemExit("--save: a quick look is not kept")
     if args.save:
-        save_table("delta_belief", name, spell_command(args), columns, rows, seeds=range(args.seeds))
+        save_table(
+            "delta_belief", name, spell_command(args), columns, rows, range(args.seeds) if seeds is None else seeds
+        )
     if args.json:
         print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows] if plain is None else plain))
         return

@@ -75,7 +75,7 @@ def main() -> None:
         [player, *summarise_player({name: play_tasks(out, name, player, tasks, k) for name in ENVS}, k)]
         for player in args.players
     ]
-    common.print_rows(args, "figure10", ["player", *passes, *(f"{name}, score" for name in ENVS[2:])], rows)
+    common.print_rows(args, "figure10", ["player", *passes, *(f"{name}, score" for name in ENVS[2:])], rows, seeds=[0])
 
 
 if __name__ == "__main__":

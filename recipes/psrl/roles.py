@@ -33,7 +33,8 @@ FLAWS: Mapping[str, Mapping[str, Any]] = {
 ROLES = ("updater", "sampler", "policy")
 MEASURES = (
     ("updater", "distance"), ("updater", "own"), ("updater", "forgotten"), ("updater", "excess"),
-    ("sampler", "possible"), ("sampler", "error"), ("sampler", "spread"), ("sampler", "true error"),
+    ("sampler", "possible"), ("sampler", "consistent"), ("sampler", "error"), ("sampler", "spread"),
+    ("sampler", "true error"),
     ("policy", "optimal"), ("policy", "regret"),
 )  # fmt: skip
 

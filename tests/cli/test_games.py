@@ -124,6 +124,25 @@ def test_entries_of_lists_say_what_is_played() -> None:
     assert len(few.select_tasks(few.make_env(), at_most=True)) == 6
 
 
+def test_a_dataset_is_played_on_ones_own_tasks() -> None:
+    Path("maze.json").write_text(json.dumps([{"start": [1, 1], "goal": [3, 3]}, {"start": [1, 3], "goal": [3, 3]}]))
+    made = ["dataset", "lmrl", "maze", "--n", "4", "--out", "d", "--processes", "1", "--tasks-file", "maze.json"]
+    run(*made, "--max-turns", "30", "-o", "env.rules=code", "-o", "seats.agent.name=agents:random")
+    stored = Run.load("d/train")
+    config = stored.config
+    assert (config["env"]["rules"], config["env"]["max_turns"], config["tasks_file"]) == ("code", 30, "maze.json")
+    assert config["seats"]["agent"]["name"] == "agents:random" and len({t.task.id for t in stored}) == 2
+
+
+def test_a_dry_run_of_elicitation_counts_texts() -> None:
+    run("rollout", "twenty_questions", "r", "--agent", "random", "-n", "2", "--max-turns", "3")
+    said = json.loads(run("elicit", "r", "--model", "fake", "--candidates", "3", "--dry-run", "--json"))
+    assert (said["episodes"], said["texts"]) == (2, 2 * 3 * (3 + 1)) and said["tokens"] > 0
+    run("elicit", "r", "--model", "fake", "--candidates", "3")
+    again = json.loads(run("elicit", "r", "--model", "fake", "--candidates", "3", "--dry-run", "--json"))
+    assert again["texts"] == 0, "what is stored is not elicited again"
+
+
 # --- training ------------------------------------------------------------------------------------------------------
 
 GRPO = ["train", "grpo", "maze:umaze", "--model", "sonde-tiny-maze", "--settings", "tiny_grpo", "--out", "o"]

@@ -184,9 +184,9 @@ def test_help_groups_the_commands() -> None:
 
 
 def sonde_command(name: str) -> Any:
-    from typer.main import get_command
+    from sonde.cli.app import COMMANDS, load_command
 
-    return get_command(app).commands[name]  # type: ignore[attr-defined]
+    return next(load_command(entry) for entry in COMMANDS if entry.name == name)
 
 
 def test_help_tells_defaults_that_depend_on_the_command() -> None:

@@ -137,7 +137,7 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
 )
 def test_what_is_not_there_is_named_with_what_is(said: str, message: str) -> None:
     if not message:
-        assert online(said).template == {"a": {"b": {"c": 1}}}
+        assert online(said).template == {"enable_thinking": False, "a": {"b": {"c": 1}}}
         return
     with pytest.raises(UserError, match=message):
         asked(said)

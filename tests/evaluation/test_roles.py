@@ -49,7 +49,7 @@ def test_without_mistakes_every_role_is_exact(env: str, preset: dict[str, Any]) 
     found = measure(grade(env, preset=preset))
     for name in ("updater distance", "updater own", "updater excess", "policy regret"):
         assert found[name] == pytest.approx(0.0, abs=1e-7)
-    assert found["sampler possible"] == found["policy optimal"] == 1.0
+    assert found["sampler possible"] == found["sampler consistent"] == found["policy optimal"] == 1.0
     assert found["sampler error"] == found["sampler true error"]
 
 
@@ -66,6 +66,12 @@ def test_a_forgetting_updater_is_found_out() -> None:
     assert found["updater forgotten"] == pytest.approx(0.3, abs=0.05) and found["updater invented"] == 0.0
     assert found["updater distance"] > 3 * found["updater own"] > 0.0 and found["updater excess"] > 0.2
     assert found["policy optimal"] == 1.0 and found["sampler error"] < 0.06 < found["sampler true error"] + 0.06
+
+
+def test_codes_that_contradict_what_was_seen_are_not_consistent() -> None:
+    """What the updater forgot the sampler cannot honour: possible in its beliefs, not in the truth."""
+    found = measure(grade("combination_lock", 8, {"forgets": 0.5}))
+    assert found["sampler possible"] == 1.0 > found["sampler consistent"] + 0.1
 
 
 def test_a_greedy_sampler_is_found_out() -> None:

@@ -222,7 +222,7 @@ def test_pipelines_that_share_play_and_test_the_base_model_once(model: str, tmp_
     assert [title.split()[-1] for title in seen[first:] if title.startswith(("base", "round 1"))] == ["0"]
     assert [len(stage.evaluations) for stage in left.stages] == [1, 1]
     assert left.stages[0].evaluations[0].max_turns == 3
-    with pytest.raises(UserError, match=r"shared was begun with another configuration: paprika\.k"):
+    with pytest.raises(UserError, match=r"shared was started with another configuration: paprika\.k"):
         run("other", envs=(NAMED,), k=3)
     with pytest.raises(UserError, match="shared: allowed: without a curriculum"):
         run("picked", curriculum="ucb", n_tasks=2, by="difficulty")

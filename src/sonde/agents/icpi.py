@@ -39,7 +39,6 @@ from ._shared.calls import (
     check_calls,
     close_models,
     json_block,
-    load_prompts,
     number_reader,
     text_reader,
 )
@@ -49,6 +48,8 @@ from ._shared.prompting import ActContext, finish_act, read_scene
 @dataclass(frozen=True, kw_only=True)
 class ICPI(ComposedAgent):
     """See the module docstring. A model that is None is `model`."""
+
+    prompt_files = ("icpi", "calls")
 
     model: Model
     transition_model: Model | None = None
@@ -61,6 +62,7 @@ class ICPI(ComposedAgent):
     max_new_tokens: int = 512
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         names = ("temperature", "transition_temperature", "reward_temperature")
         temperatures = {name: getattr(self, name) for name in names}
         check_calls("agents:icpi", self.retries, self.max_new_tokens, **temperatures)
@@ -70,8 +72,8 @@ class ICPI(ComposedAgent):
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
         calls, at, actions = (
-            Calls(view.seed, self.retries, memory.get("calls")),
-            read_scene(view),
+            self.start_calls(view.seed, memory),
+            read_scene(view, self.prompt_pieces),
             require_legal_actions(view, "icpi"),
         )
         seen = [row for row in list_experiences(view) if row.action is not None]
@@ -144,7 +146,8 @@ class _Simulation:
         return [self.seen[i] for i in sorted(self.rng.sample(range(len(self.seen)), n))]
 
     def _build_prompt(self, call: str, piece: str, rows: Json, observation: str, taken: str = "") -> tuple[str, str]:
-        say, at = load_prompts("icpi"), self.at
+        at = self.at
+        say = at.say("icpi")
         user = say[f"{piece}-user"].format(
             examples=json_block(examples=rows),
             observation=observation,

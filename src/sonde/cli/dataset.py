@@ -27,12 +27,15 @@ from sonde.datasets import (
 )
 from sonde.datasets import find_dataset as known
 from sonde.evaluation.run_evaluation import remove_run
+from sonde.runs.games import add_judge_seat
 from sonde.runs.run import RunConfig
 from sonde.runs.store import Run
 
 from . import options as opt
 from . import tables
 from .estimate import PlannedPlay, print_estimate
+from .games import check_tasks_files, tasks_file_of
+from .overrides import apply_overrides
 from .players import agent_config, agent_in_role, model_seats
 from .progress import episode_progress
 from .terminal import out, print_result, stderr
@@ -64,7 +67,11 @@ class LmrlDatasetCommand:
     model: opt.ModelOpt = None
     base_url: opt.UrlOpt = None
     user: opt.UserOpt = None
+    judge: opt.JudgeOpt = None
     user_url: opt.UserUrlOpt = None
+    max_turns: opt.TurnsOpt = None
+    tasks_files: opt.FilesOpt = None
+    overrides: opt.OverrideOpt = None
     cache: opt.CacheOpt = None
     temperature: opt.TemperatureOpt = None
     max_new_tokens: opt.NewTokensOpt = None
@@ -84,8 +91,10 @@ class LmrlDatasetCommand:
         if self.file is not None:
             _import_file(self.task, chosen, self.file, folder, self.part, fresh=self.fresh, as_json=self.as_json)
             return
+        env, seats = self._configure_game(chosen)
+        check_tasks_files(self.tasks_files, [env])
         found = make_parts(
-            chosen, n=self.n, seed=self.seed, seats=self._configure_seats(chosen),
+            chosen, n=self.n, seed=self.seed, seats=seats, env=env, tasks_file=tasks_file_of(self.tasks_files, env),
             concurrency=self.concurrency or RunConfig.concurrency, budget=self.budget,
         )  # fmt: skip
         if self.dry_run:
@@ -94,10 +103,18 @@ class LmrlDatasetCommand:
         runs = {each.name: self._play_part(each, folder / each.name) for each in found}
         _write_card(self.task, chosen, runs, folder, self.as_json)
 
+    def _configure_game(self, chosen: Dataset) -> tuple[Mapping[str, Json], Mapping[str, Mapping[str, Json]]]:
+        """The environment and the players, with `-o env.KEY=VALUE` and `-o seats.NAME...`."""
+        seats = {AGENT: dict(chosen.agent), **self._configure_seats(chosen)}
+        turns = {} if self.max_turns is None else {"max_turns": self.max_turns}
+        values: dict[str, Json] = {"env": {**add_judge_seat(chosen.env, seats), **turns}, "seats": seats}
+        values = apply_overrides(values, self.overrides, names=("env", "seats"))
+        return values["env"], values["seats"]
+
     def _configure_seats(self, chosen: Dataset) -> dict[str, Mapping[str, Json]]:
         """The players that replace the paper's."""
         seats: dict[str, Mapping[str, Json]] = dict(
-            model_seats(self.user, None, self.user_url, self.base_url, self.cache)
+            model_seats(self.user, self.judge, self.user_url, self.base_url, self.cache)
         )
         if self.agent is not None or self.model is not None:
             acting = agent_in_role(self.agent, chosen.env["name"], chosen.env["preset"])

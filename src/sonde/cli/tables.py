@@ -83,7 +83,8 @@ def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) 
     notes = (
         "distance, own: from the exact posterior, from the exact update of what the call was handed; 0 to 1.",
         "forgotten, invented: evidence as a share of the steps so far. excess: bits too vague (+) or too sure (-).",
-        "error: 0 where samples are drawn as believed, true error: as is exactly right. spread: 1 right, 0 greedy.",
+        "possible, consistent: samples that the beliefs allow, that all observations allow. spread: 1 right, 0 greedy.",
+        "error: 0 where samples are drawn as believed, true error: as is exactly right.",
         "optimal, regret: in the world that the policy was given.",
     )
     return Group(table, *(Text(note, style="dim") for note in notes))

@@ -1,5 +1,4 @@
-"""An episode is an immutable value: `ep.step(action)` returns a new one, and the old one can be kept, forked and
-replayed.
+"""An episode is an immutable value: `ep.step(action)` returns a new one; the old one can be kept, forked and replayed.
 
     ep = Episode.begin(env, task, seed=0)
     while ep.to_act is not None:

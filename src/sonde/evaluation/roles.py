@@ -11,6 +11,7 @@ pay for another's mistakes; where a column is about the truth instead, it says s
               invented    evidence in it that was never observed, as a share of the steps so far
               excess      bits of entropy above (too vague) or below (too sure) the exact posterior
     sampler   possible    share of samples that the beliefs they were drawn from allow
+              consistent  share of samples that agree with everything observed, as the exact posterior has it
               error       Kolmogorov distance of all samples' ranks from uniform, 0 to 1: 0 is drawn as believed
               spread      12 times the ranks' mean squared distance from 1/2: 1 is right, 0 always the middle (greedy)
               true error  the first distance, of ranks in the exact posterior: what updater and sampler come to together
@@ -66,10 +67,12 @@ class UpdateGrade(NamedTuple):
 
 
 class SampleGrade(NamedTuple):
-    """A sample: whether the beliefs allow it, and its ranks in them and in the exact posterior (see `sample_ranks`)."""
+    """A sample: whether the beliefs and the exact posterior allow it, and its ranks in both (see `sample_ranks`), none
+    where the beliefs do not allow it."""
 
     turn: int
     possible: bool
+    consistent: bool
     ranks: tuple[float, ...]
     true_ranks: tuple[float, ...]
 
@@ -196,13 +199,16 @@ class _Grader:
         handed = read_belief(memory["beliefs"], self.prior)
         if handed is None:
             return False
-        exact, believed = to_posterior(self._exact_after(memory["absorbed"])), to_posterior(handed)
+        truth = self._exact_after(memory["absorbed"])
+        exact, believed = to_posterior(truth), to_posterior(handed)
         possible = is_possible(believed, handed, world)
         ranks, true_ranks = (
             tuple(sample_ranks(of, world, Rng(self.trajectory.seed, "rank", self.trajectory.id, turn)))
+            if possible
+            else ()
             for of in (believed, exact)
         )
-        self.samples.append(SampleGrade(turn, possible, ranks if possible else (), true_ranks if possible else ()))
+        self.samples.append(SampleGrade(turn, possible, is_possible(exact, truth, world), ranks, true_ranks))
         return True
 
     def _grade_policy(self, turn: Turn, world: World) -> bool:
@@ -361,6 +367,7 @@ _UPDATE_MEASURES: Mapping[str, Measure] = {
 }
 _SAMPLE_MEASURES: Mapping[str, Measure] = {
     "possible": _mean_of(lambda g: [float(s.possible) for s in g.samples], 0.0, 1.0),
+    "consistent": _mean_of(lambda g: [float(s.consistent) for s in g.samples], 0.0, 1.0),
     "error": _pooled("ranks", rank_error, 1.0),
     "spread": _pooled("ranks", rank_spread, 3.0),
     "true error": _pooled("true_ranks", rank_error, 1.0),

@@ -538,7 +538,7 @@ def _claim_folder(config: Mapping[str, Json], model: str, folder: Path, file: st
     if path.is_file():
         mismatch = first_difference(identity(json.loads(path.read_text("utf-8"))), identity(wanted), "paprika")
         if mismatch:
-            raise UserError(f"paprika: {folder} was begun with another configuration: {mismatch}")
+            raise UserError(f"paprika: {folder} was started with another configuration: {mismatch}")
         return
     if folder.is_dir() and any(folder.iterdir()):
         raise UserError(f"paprika: {folder} contains files of something else")

@@ -1,5 +1,4 @@
-"""The reference seller: ask what the buyer wants and would pay, show its wishes, and come down to the most valuable
-price.
+"""The reference seller: ask what the buyer wants and would pay, show its wishes, and come down to the best price.
 
 Plans on the exact posterior over buyers (`View.filter`). The question at the start tells characters, wishes and most
 budgets apart. Then the most likely wishes are shown. The *target* is the price that maximises the price times the share

@@ -33,7 +33,6 @@ from sonde.core.types import Json
 
 from .._shared.checks import has_several_questions
 from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, spoken_line, strip_thinking
-from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
 from .filter import LONGEST, PersonaFilter
 from .personas import GENERAL, PREFERENCES, Persona, load_requests, persona_data
@@ -183,7 +182,7 @@ class UserPersonalization(Env[State]):
         return self.max_turns - 1
 
     def intro(self, state: State, seat: str) -> str:
-        say, text = load_pieces(_NAME), _request_text(state)
+        say, text = self.prompt_pieces(_NAME), _request_text(state)
         if seat == USER:
             return say["user"].format(persona=_describe_persona(state), request=text)
         if seat != AGENT:
@@ -222,8 +221,8 @@ class UserPersonalization(Env[State]):
         if state.turn >= self.max_questions:
             return self._handle_answer(state._replace(said=said))
         if self.single_inquiry and has_several_questions(said, LONGEST, lambda said: 0):
-            return self._next_turn(state, load_pieces(_NAME)["one-question"], Frozen(result="invalid"))
-        told = load_pieces(_NAME)["to-user"].format(said=said or "...")
+            return self._next_turn(state, self.prompt_pieces(_NAME)["one-question"], Frozen(result="invalid"))
+        told = self.prompt_pieces(_NAME)["to-user"].format(said=said or "...")
         return Step(state._replace(said=said, seat=USER), Frozen({USER: told}))
 
     def _apply_reply(self, state: State, text: str) -> Step:
@@ -234,15 +233,15 @@ class UserPersonalization(Env[State]):
     def _next_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, said="", seat=AGENT)
         if after.turn == self.max_questions:
-            now = load_pieces(_NAME)["answer-now"].format(request=_request_text(state))
+            now = self.prompt_pieces(_NAME)["answer-now"].format(request=_request_text(state))
             told = f"{told}\n\n{now}"
         return Step(after, Frozen({AGENT: told}), info=info)
 
     def _handle_answer(self, state: State) -> Step:
         if self.judge == "seat":
             best = _gold_answer(state) if self.gold else ""
-            gold = load_pieces(_NAME)["gold"].format(gold=best) if best else ""
-            told = load_pieces(_NAME)["judge"].format(
+            gold = self.prompt_pieces(_NAME)["gold"].format(gold=best) if best else ""
+            told = self.prompt_pieces(_NAME)["judge"].format(
                 persona=_describe_persona(state),
                 request=_request_text(state),
                 answer=quote_message(state.said or "(nothing)", _describe_persona(state)),
@@ -259,11 +258,11 @@ class UserPersonalization(Env[State]):
         after = state._replace(tries=state.tries + 1)
         if after.tries > RETRIES:
             return self._end_game(after, 0.0, Frozen[Any](judged=None))
-        return Step(after, Frozen({JUDGE: load_pieces(_NAME)["judge-again"]}))
+        return Step(after, Frozen({JUDGE: self.prompt_pieces(_NAME)["judge-again"]}))
 
     def _end_game(self, state: State, score: float, found: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, seat=None)
-        told = load_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
+        told = self.prompt_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
         info = Frozen[Any]({**found, "result": "scored", "score": score})
         rewards = Frozen({AGENT: score}) if score else Frozen[float]()
         return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))

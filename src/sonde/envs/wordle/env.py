@@ -26,7 +26,6 @@ from sonde.core.types import Json, Rules
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import load_pieces
 from .._shared.words import lists as words
 from .._shared.words import marks
 
@@ -139,7 +138,7 @@ class Wordle(CertainEnv[State], AnswerTags):
         return state.word
 
     def intro(self, state: State, seat: str) -> str:
-        say, length = load_pieces("wordle"), len(state.word)
+        say, length = self.prompt_pieces("wordle"), len(state.word)
         if self._is_lmrl:
             rules = say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
             return f"{rules} {say['lmrl_listed']}" if self._is_code else rules
@@ -166,13 +165,13 @@ class Wordle(CertainEnv[State], AnswerTags):
             return self._end_turn(
                 state, self._feedback_text(guess, seen), Frozen(result="marks", guess=guess, feedback=seen)
             )
-        told = load_pieces("wordle")["lmrl_win" if self._is_lmrl else "win"].format(guess=guess)
+        told = self.prompt_pieces("wordle")["lmrl_win" if self._is_lmrl else "win"].format(guess=guess)
         info = Frozen(result="win", guess=guess, feedback=seen)
         reward = _FREE if self._is_lmrl else _WIN
         return Step(State(guess, self.turns), Frozen({AGENT: told}), reward, info, Outcome("win", 1.0))
 
     def _reject_answer(self, state: State, text: str) -> Step:
-        say = load_pieces("wordle")
+        say = self.prompt_pieces("wordle")
         if self._is_lmrl or read_answer(text) is not None:
             told = say["lmrl_invalid" if self._is_lmrl else "invalid"].format(length=len(state.word))
             return self._end_turn(state, told, Frozen(result="invalid"))
@@ -189,7 +188,7 @@ class Wordle(CertainEnv[State], AnswerTags):
         reward = _MISS if self._is_lmrl else EMPTY
         left = self.turns - after.turn
         if left == 0:
-            told = f"{told}\n{load_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
+            told = f"{told}\n{self.prompt_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
             return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
         if not self._is_lmrl:
             before, behind = self._request_parts
@@ -199,7 +198,7 @@ class Wordle(CertainEnv[State], AnswerTags):
     @cached_property
     def _request_parts(self) -> tuple[str, str]:
         """The text before and after the number of guesses left."""
-        before, _, behind = load_pieces("wordle")["next"].partition("{left}")
+        before, _, behind = self.prompt_pieces("wordle")["next"].partition("{left}")
         return before, behind
 
     def actions(self, state: State) -> Sequence[str] | None:

@@ -1,5 +1,4 @@
-"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and sentences that do not
-count.
+"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and what does not count.
 
 Own design. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a
 sentence and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies,
