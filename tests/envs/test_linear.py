@@ -97,8 +97,9 @@ def seats() -> Iterator[tuple[str, dict[str, Any], str]]:
         for preset in sonde.make(name).presets:
             env = sonde.make(name, preset=preset)
             yield from ((name, {"preset": preset}, seat) for seat in env.spec.seats)
-            if hasattr(env, "judge"):
-                yield name, {"preset": preset, "judge": "seat"}, JUDGE
+            if hasattr(env, "judge"):  # which is not asked where a mention wins
+                strict = {"rules": "strict"} if getattr(env, "wins_by_mention", False) else {}
+                yield name, {"preset": preset, "judge": "seat", **strict}, JUDGE
 
 
 def begin_at_seat(env: Env[Any], seat: str) -> Episode:

@@ -15,7 +15,6 @@ from tests.cases import each
 pytest.importorskip("torch")
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from sonde.core import AGENT, Message, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
@@ -92,6 +91,8 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
 
 def test_a_trained_model_is_a_folder_that_other_libraries_load(model: str, tmp_path: Path) -> None:
     """As a benchmark harness does (docs/training.md): weights, tokenizer and chat template, by transformers."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     done = learn(model, training(tmp_path / "t", "sft", max_steps=1), played(model))
     module, tokenizer = (cls.from_pretrained(done.model) for cls in (AutoModelForCausalLM, AutoTokenizer))
     talk = [{"role": "user", "content": "start"}]

@@ -15,7 +15,6 @@ pytest.importorskip("torch")
 
 import torch
 from aiohttp import web
-from transformers import AutoModelForCausalLM
 
 from sonde.core import AGENT, Trajectory, UserError
 from sonde.models.files.shipped import get_shipped_model
@@ -153,6 +152,8 @@ def test_adapters_of_a_stage_are_published_as_such(tmp_path: Path) -> None:
 
 def halved(target: Path) -> Path:
     """The maze model with other weights."""
+    from transformers import AutoModelForCausalLM
+
     module = AutoModelForCausalLM.from_pretrained(MAZE_MODEL)
     with torch.no_grad():
         for weights in module.parameters():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,25 +17,31 @@ import torch
 from sonde.core import UserError
 from sonde.models.hf import HF
 from sonde.train.collect import Game
-from sonde.train.online.held_out import HeldOut, plan_held_out, sum_results
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 
 from .test_trainer import ENV, trainer
+
+if TYPE_CHECKING:
+    from sonde.train.online.held_out import HeldOut
 
 TASKS = ENV.tasks("test")
 GAME = Game(ENV, ENV.tasks("train"), "asking", held_out=TASKS[:4])
 
 
-class Scripted(OnlineTrainer):
-    """Held-out results are given, not played."""
+def scripted(*args: Any, **options: Any) -> Any:
+    """A trainer whose held-out results are given, not played."""
+    from sonde.train.online.held_out import HeldOut
+    from sonde.train.online.trainer import OnlineTrainer
 
-    results: tuple[float, ...] = ()
+    class Scripted(OnlineTrainer):
+        results: tuple[float, ...] = ()
 
-    def measure_held_out(self) -> HeldOut:
-        step = self.state.global_step
-        return HeldOut(step=step, split="val", episodes=10, success=self.results[step - 1], score=0.0)
+        def measure_held_out(self) -> HeldOut:
+            step = self.state.global_step
+            return HeldOut(step=step, split="val", episodes=10, success=self.results[step - 1], score=0.0)
+
+    return Scripted(*args, **options)
 
 
 def online(**changes: Any) -> OnlineSettings:
@@ -43,6 +49,8 @@ def online(**changes: Any) -> OnlineSettings:
 
 
 def test_results_are_of_all_processes_and_failures_do_not_count() -> None:
+    from sonde.train.online.held_out import HeldOut, sum_results
+
     found = sum_results(3, "val", [[(4, 1, 1.0)], [(4, 3, 3.5)]])
     assert found == HeldOut(step=3, split="val", episodes=8, success=0.5, score=0.5625)
     with pytest.raises(UserError, match="step 3: no episode of the split val came to an end"):
@@ -50,12 +58,16 @@ def test_results_are_of_all_processes_and_failures_do_not_count() -> None:
 
 
 def test_equal_results_keep_the_earlier_weights() -> None:
+    from sonde.train.online.held_out import HeldOut
+
     first = HeldOut(step=1, split="val", episodes=4, success=0.5, score=0.5)
     assert first.is_better(None) and not replace(first, step=2).is_better(first)
     assert replace(first, score=0.6).is_better(first) and not replace(first, success=0.4, score=0.9).is_better(first)
 
 
 def test_the_worlds_are_the_same_each_time_and_a_split_must_exist() -> None:
+    from sonde.train.online.held_out import plan_held_out
+
     game = replace(GAME, held_out=None)
     assert plan_held_out([game], "test", 0) == plan_held_out([game], "test", 0)
     assert [one.task for one in plan_held_out([game], "test", 0)] == list(TASKS)
@@ -74,7 +86,7 @@ def test_settings_are_checked(changes: dict[str, Any]) -> None:
 @pytest.mark.thorough
 def test_the_best_weights_are_kept_and_play_as_they_did(tmp_path: Path) -> None:
     """Success .2, .6, .6, .1: the weights of the second step stay, and are those that the model had then."""
-    t = trainer(tmp_path, kind=Scripted, games=[GAME], online=online(eval_every=1), max_steps=4, lr=3e-2, save_steps=1,
+    t = trainer(tmp_path, kind=scripted, games=[GAME], online=online(eval_every=1), max_steps=4, lr=3e-2, save_steps=1,
                 keep=4)  # fmt: skip
     t.results = (0.2, 0.6, 0.6, 0.1)  # type: ignore[attr-defined]
     result = t.train()
