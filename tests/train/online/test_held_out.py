@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 

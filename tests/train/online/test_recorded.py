@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, UserError, View
 from sonde.models.chat.chat import Chat
