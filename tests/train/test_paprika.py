@@ -151,6 +151,30 @@ def test_adapters_of_a_stage_are_published_as_such(tmp_path: Path) -> None:
     assert played_by(tmp_path / "evaluation" / "round-1-sft" / "maze-pairs") == {("served", "round-1-sft")}
 
 
+def halved(target: Path) -> Path:
+    """The maze model with other weights."""
+    module = AutoModelForCausalLM.from_pretrained(MAZE_MODEL)
+    with torch.no_grad():
+        for weights in module.parameters():
+            weights.mul_(0.5)
+    shutil.copytree(MAZE_MODEL, target)
+    module.save_pretrained(target)
+    return target
+
+
+def test_a_round_that_goes_on_is_tied_to_the_weights_of_its_player(tmp_path: Path) -> None:
+    """A player with other weights under the same name is noticed before it plays."""
+    hard = {"agent": {"max_new_tokens": 1}}  # no move is complete: nothing to learn from, and the round stays open
+    for folder, message in ((MAZE_MODEL, "no training items"), (halved(tmp_path / "other"), "holds other weights")):
+        with VllmDouble(str(folder)) as double:
+            player = {"name": "models:vllm", "model": double.name, "base_url": double.url, "api_key_env": "",
+                      "tokenizer": str(MAZE_MODEL)}  # fmt: skip
+            with pytest.raises(UserError, match=message):
+                run_pipeline(on_server(double, "vllm", server={}, player=player, **hard), tmp_path / "p")
+        (tmp_path / "p" / "round-1" / "selection.json").unlink(missing_ok=True)
+        shutil.rmtree(tmp_path / "p" / "round-1" / "play", ignore_errors=True)
+
+
 def test_a_server_that_plays_with_other_weights_ends_it(tmp_path: Path) -> None:
     """It says that it has loaded what was published, and goes on with its own."""
 
@@ -158,13 +182,7 @@ def test_a_server_that_plays_with_other_weights_ends_it(tmp_path: Path) -> None:
         async def _collective_rpc(self, body: dict[str, Any]) -> Any:
             return web.json_response({"results": [None]})
 
-    module = AutoModelForCausalLM.from_pretrained(MAZE_MODEL)
-    with torch.no_grad():
-        for weights in module.parameters():
-            weights.mul_(0.5)
-    shutil.copytree(MAZE_MODEL, tmp_path / "other")
-    module.save_pretrained(tmp_path / "other")
-    with Deaf(str(tmp_path / "other")) as double:
+    with Deaf(str(halved(tmp_path / "other"))) as double:
         with pytest.raises(UserError, match=r"after 'base' was published.*does not play with the trained weights"):
             run_pipeline(on_server(double, "vllm"), tmp_path / "p")
         assert {body["max_tokens"] for body in double.sampled} == {1}, "only the probe was asked about"

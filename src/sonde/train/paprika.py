@@ -66,7 +66,7 @@ from .learn import POLICIES, encode_play, learn, selection_rule
 from .objectives import find_objective, objectives_learning_from
 from .presets import PRESETS
 from .selection import PairRule, SFTRule, ShareRule, compute_statistics, env_limits
-from .stage_server import StageServer
+from .stage_server import StageServer, tie_player
 from .training import Training
 
 CONFIG, SUMMARY, SELECTION = "paprika.json", "summary.json", "selection.json"
@@ -76,6 +76,8 @@ IN_COMMON = (
     *("agent", "hf", "seats", "server", "player", "seed"),
 )
 """Settings in which pipelines agree that share their first episodes."""
+PLAYER = "player.json"
+"""The imprint of a player's weights, where its server scores prompts."""
 DONE = "done.json"
 """Marks the folder of a complete training."""
 
@@ -118,8 +120,8 @@ class Paprika(Checked):
     By default `models:hf` plays in this process. `server` (`models:vllm`, `models:sglang`) plays instead, in training
     and evaluation: it gets the weights of every stage, and is checked to play with them (`stage_server`). `player` is
     another model that plays the training episodes of the only round, a teacher or an endpoint that nothing can be
-    published to: whose weights they are, only its name says. Its texts are encoded as the trained model would have
-    sampled them.
+    published to. If it scores prompts, a round that goes on is tied to its weights by a probe, otherwise to its name.
+    Its texts are encoded as the trained model would have sampled them.
     """
 
     called = "paprika"
@@ -457,7 +459,9 @@ class _Pipeline:
         runs: list[Run] = []
         for together in [games] if picks else [[game] for game in games]:
             policy: Any = build(self._policy_config(model, c.temperature, c.min_p, playing=True))
-            if not c.player:
+            if c.player:
+                tie_player(policy, folder.parent / PLAYER)
+            else:
                 self._follow(policy)
             seats = {**self._build_seats(), AGENT: policy}
             most = max(game.samples or 1 for game in together)

@@ -14,14 +14,17 @@ earlier run has used may hold anything.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sonde._util.folders import write_atomically
+from sonde._util.frozen import thaw
 from sonde.core import AGENT, AnyPolicy, UserError, build, run_sync
-from sonde.core.types import Json
+from sonde.core.types import EMPTY, Json
 from sonde.models.files.hub import locate_model
-from sonde.models.remote.served_weights import make_weight_probe, served_models
+from sonde.models.remote.served_weights import make_weight_probe, served_models, tie_weights
 from sonde.models.remote.token_client import TokenEndpoint
 
 from .online.off_policy import Agreement
@@ -78,3 +81,20 @@ class StageServer:
             await self.endpoint.confirm_weights(played=True)
         finally:
             await self.endpoint.close()
+
+
+def tie_player(policy: AnyPolicy, file: Path) -> None:
+    """Keep the imprint of the served weights that play in this file. Raises `UserError` where an earlier call kept that
+    of others. Models that no server gives token ids for have none."""
+    for _, model in served_models({AGENT: policy}):
+        kept = json.loads(file.read_text("utf-8")) if file.is_file() else EMPTY
+        run_sync(_tie(model, kept, str(file.parent)))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(thaw(model.imprint)))
+
+
+async def _tie(model: Any, kept: Mapping[str, Json], work: str) -> None:
+    try:
+        await tie_weights(model, kept, work)
+    finally:
+        await model.close()
