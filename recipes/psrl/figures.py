@@ -4,8 +4,9 @@
     python recipes/psrl/figures.py 7 --model oracle                      and LLM-PSRL without mistakes, and with some
     python recipes/psrl/figures.py 7 --model http:NAME --base-url http://localhost:8000/v1 [--agents llm_psrl,psrl]
 
-Agents, environments, temperatures and numbers of trials are the paper's as far as it states them; prompts are ours.
-RiverSwim uses the policy cache of appendix C and, for LLM-PSRL, the prior
+Agents, environments, temperatures and numbers of trials are the paper's as far as it states them; prompts are ours
+unless --prompts names a folder with others (`sonde prompts agents:llm_psrl --out FOLDER` writes ours, to change; see
+docs/psrl.md). RiverSwim uses the policy cache of appendix C and, for LLM-PSRL, the prior
 Dirichlet(0.1, ...) of section 4.2; rows "alpha .1" give classic PSRL the same prior, which the paper does not. Figure 4
 compares four sampling temperatures, of which the text names 1 and 1.2; 0.7 and 1.5 are ours. 4 also makes figures 9 to
 11. In figure 5 the agents say what they like, except ICPI, which simulates the messages that the environment lists.
@@ -238,6 +239,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("figure", choices=[*FIGURES], help="number of the figure in the paper")
     parser.add_argument("--model", help="http:NAME, hf:NAME, smollm2, a folder or oracle; without it, classic agents")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
+    parser.add_argument("--prompts", help="folder with prompts of the language-model agents, in place of ours")
     parser.add_argument("--agents", help="only these, by registry name, with commas between them")
     parser.add_argument("--trials", type=int, help="of language models, by default the paper's number")
     parser.add_argument("--classic", type=int, help="trials of classic agents, by default --trials, or else 1,000")
@@ -287,6 +289,7 @@ def play_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> Row:
     if args.model == "oracle" and agent.name == "llm_psrl" and figure.env == _WORDLE:
         settings["prior"] = "worlds"
     if needs_model(agent):
+        settings |= {"prompts": args.prompts} if args.prompts else {}
         settings["model"] = build({**model_config(args.model, args.base_url), **agent.flaw})
     try:
         player = sonde.make(f"agents:{agent.name}", **settings)

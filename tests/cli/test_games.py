@@ -69,19 +69,19 @@ def test_what_none_of_them_has_is_an_error() -> None:
 
 def test_a_suite_is_played_with_other_partners_and_ranked_among_such() -> None:
     """The case that was found: no whole suite could be played with a language model as its user."""
-    suite = ["eval", "--suite", "lmrl", *QUICK]
-    run(*suite, "--user", "fake", "-o", "seats.opponent.name=agents:random", "--submit", "results/with.json")
+    suite = ["eval", "--suite", "delta_belief", *QUICK]
+    run(*suite, "--user", "fake", "--submit", "results/with.json")
     run(*suite, "--submit", "results/own.json")
     given, own = read_result(Path("results/with.json")), read_result(Path("results/own.json"))
-    assert own.partners == "" and given.partners == "opponent random, user llm (fake)"
+    assert own.partners == "" and given.partners == "user llm (fake)"
     assert given.headline.whole and given.headline.played == given.headline.of
     assert given.headline.scored < given.headline.played
     board = read_board(Path("results"))
-    assert [result.partners for result in board.suites["lmrl"]] == ["", given.partners]
+    assert [result.partners for result in board.suites["delta_belief"]] == ["", given.partners]
     said = run("leaderboard", "results")
-    assert "opponent random" in said and "ranked among" in said
+    assert "user llm" in said and "ranked among" in said
     run("leaderboard", "results", "--export", "board")
-    assert "with opponent random, user llm (fake)" in Path("board/index.html").read_text()
+    assert "with user llm (fake)" in Path("board/index.html").read_text()
 
 
 # --- tasks ---------------------------------------------------------------------------------------------------------

@@ -105,6 +105,10 @@ def test_the_prior_alone_is_half_of_the_gap_in_figure_13() -> None:
             "agents: got 'icpi', allowed: llm_ids, llm_psrl, ids in figure 18 with --model oracle",
         ),
         (("18", "--agents", "nobody"), "agents: got 'nobody', allowed: ids in figure 18 without --model"),
+        (
+            ("7", "--model", "oracle", "--agents", "llm_psrl", "--prompts", "nowhere"),
+            "agents:llm_psrl: prompts: got 'nowhere', allowed: a folder with .md files",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_one_line(args: tuple[str, ...], says: str) -> None:

@@ -68,7 +68,7 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
         if playing and len(alive) == 2:
             os.kill(min(alive, key=begun.index), signal.SIGKILL)
             killed += 1
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=900)
     assert process.returncode == 0 and "80 episodes in" in out, err
     assert killed == 4 == err.count("; restarted"), err
     assert not find_actors(mark)

@@ -113,8 +113,8 @@ def make_parts(
     found: list[Part] = []
     for name, episodes, own in zip(PARTS, sizes, seeds, strict=True):
         config = RunConfig(
-            env=dataset.env | env, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name], seed=own, k=1,
-            tasks_file=tasks_file, concurrency=concurrency, budget=budget, gains=False,
+            env={**dataset.env, **env}, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name],
+            tasks_file=tasks_file, seed=own, k=1, concurrency=concurrency, budget=budget, gains=False,
         )  # fmt: skip
         run = prepare_run(config)
         found.append(Part(name, replace(run, tasks=_keep_tasks(run.tasks)), episodes, dataset.cost))

@@ -91,7 +91,7 @@ def test_nobody_is_talked_into_a_win(name: str, preset: str) -> None:
 @each("name", ["twenty_questions", "guess_my_city", "customer_service", "murder_mystery"])
 def test_nor_is_a_language_model(name: str, user: str) -> None:
     env: Any = sonde.make(name)
-    for said in INJECTIONS[::4]:
+    for said in INJECTIONS[::8]:
         agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=(said,)))
         claims = sonde.make(user, model=sonde.make("models:fake", script=("Goal reached",)))
         (t,) = collect_trajectories(env, {AGENT: agent, USER: claims}, [env.tasks("test")[3]], Plan(k=1))

@@ -3,6 +3,7 @@ a list, or a mention right is not."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.evaluation.audit import audit_trajectories
 from tests.cases import each
 
-N = 8
+N = 6
 
 
 def read_forms(kind: str) -> list[tuple[str, str]]:
@@ -48,10 +49,15 @@ def fill_words(env: str, task: Task, other: Task) -> dict[str, str]:
     return {"x": frame.people[culprit].name, "y": frame.people[culprit - 1].name, "v": frame.victim}
 
 
+@cache
+def make_env(name: str, preset: str) -> Any:
+    return sonde.make(name, **({"preset": preset} if preset else {}))
+
+
 def play_claims(env_name: str, form: str) -> list[tuple[str, Episode]]:
     """What is said in some tasks, and the episode in which the user claims the goal for as long as it is asked."""
     name, _, preset = env_name.partition(" ")
-    env: Any = sonde.make(name, **({"preset": preset} if preset else {}))
+    env = make_env(name, preset)
     tasks, rows = env.tasks("test"), list[tuple[str, Episode]]()
     for i in range(N):
         task, other = (tasks[(i * len(tasks) // N + more) % len(tasks)] for more in (0, 1))
