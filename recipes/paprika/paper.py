@@ -336,19 +336,19 @@ def run_experiment(name: str, e: Experiment, s: Scale, players: Players, out: Pa
         outcome = run_pipeline(players.seat(config), out / title, shared=shared)
         if title in e.of:
             models |= {f"{title}, {stage.name}": stage.model for stage in outcome.stages}
-        rows += [] if e.of and name not in e.of else _stage_rows(title, outcome)
+        rows += [] if e.of and name not in e.of else _stage_rows(title, outcome, s)
     for label, model in models.items():
         for test, evaluation in play_tests(e.tests, label, model, s, players, out / "tests"):
             rows.append(_row(label, test.name, evaluation))
     return Table(name, ["", "environment", "success", "pass@k", "turns", "regret", "by difficulty"], rows)
 
 
-def _stage_rows(title: str, outcome: PipelineResult) -> list[list[Any]]:
-    return [
-        _row(f"{title}, {stage.name}", f"{e.env_name} {e.preset}", e)
-        for stage in outcome.stages
-        for e in stage.evaluations
-    ]
+def _stage_rows(title: str, outcome: PipelineResult, s: Scale) -> list[list[Any]]:
+    def name_group(e: Evaluation) -> str:
+        known = (name for name, env in s.groups.items() if all(e.env.get(key) == value for key, value in env.items()))
+        return next(known, f"{e.env_name} {e.preset}")
+
+    return [_row(f"{title}, {stage.name}", name_group(e), e) for stage in outcome.stages for e in stage.evaluations]
 
 
 def _row(label: str, env: str, e: Evaluation) -> list[Any]:

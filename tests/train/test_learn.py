@@ -94,7 +94,8 @@ def test_a_trained_model_is_a_folder_that_other_libraries_load(model: str, tmp_p
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     done = learn(model, training(tmp_path / "t", "sft", max_steps=1), played(model))
-    module, tokenizer = (cls.from_pretrained(done.model) for cls in (AutoModelForCausalLM, AutoTokenizer))
+    module: Any = AutoModelForCausalLM.from_pretrained(done.model)
+    tokenizer: Any = AutoTokenizer.from_pretrained(done.model)
     talk = [{"role": "user", "content": "start"}]
     text = tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)
     ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids

@@ -31,7 +31,7 @@ def mentioned_topics(said: str, *, exact: bool = False) -> int:
     """The topics of the knowledge base that a message mentions, as a mask; `exact`: by the rule of the paper's code.
 
     >>> names = topic_knowledge().index
-    >>> said = "Is it bigger than pears or TVs?"
+    >>> said = "Is it bigger than pears or televisions?"
     >>> [mentioned_topics(said) >> names[name] & 1 for name in ("pear", "television", "ear")]
     [1, 1, 0]
     >>> mentioned_topics(said, exact=True)
