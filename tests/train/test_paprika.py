@@ -125,6 +125,7 @@ def played_by(path: Path) -> set[tuple[str, str]]:
     return {(c.model, c.weights) for t in Run.load(path) for act in t.acts for c in act.action.completions}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", list(DOUBLES))
 def test_a_server_plays_every_stage_of_every_round_with_its_weights(kind: str, tmp_path: Path) -> None:
     with DOUBLES[kind](str(MAZE_MODEL)) as double:
@@ -141,6 +142,7 @@ def test_a_server_plays_every_stage_of_every_round_with_its_weights(kind: str, t
     assert data["model"] == outcome.stages[1].model and data["rows"]["without_ids"] == 0
 
 
+@pytest.mark.thorough
 def test_adapters_of_a_stage_are_published_as_such(tmp_path: Path) -> None:
     changes = {"sft": {"lora": {"r": 4}, "save": "adapter"}}
     with VllmDouble(str(MAZE_MODEL)) as double:
