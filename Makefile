@@ -1,14 +1,14 @@
-# Every target builds .venv by itself with the versions of constraints.txt; a second run starts at once.
-#   make demo      a small language model plays, a tiny one learns; a table and an HTML report; FULL=1: all of it, longer
-#   make test      every test that takes a moment            make test-all  all tests, the slow ones too
-#   make test-thorough  those that take seconds, which `make ci` runs as well
-#   make ci        what .ci/run checks                       make docs      the pages, into site/
-#   make lint      also: types, layers
-#   make test-core what needs no extra, on another Python    CORE_PYTHON=python3.13 names it
-#   make test-hosts  the adapters whose hosts need other versions than constraints.txt, in environments of their own
-#   make test-engines  the backends of servers with real ones: vLLM on the processor, llama.cpp
-#   make clean     removes .venv and everything built; run folders stay
-# PYTHON=/path/to/python chooses the interpreter (3.11 or newer), JOBS the number of test processes.
+# Every target first creates .venv with the versions of constraints.txt, once.
+#   make demo          play with a small language model, train a tiny one; table and HTML report; FULL=1 takes longer
+#   make test          the fast tests                    make test-all      all tests
+#   make test-thorough tests that take seconds each; `make ci` runs them too
+#   make ci            the checks of .ci/run             make docs          the documentation, into site/
+#   make lint, make types, make layers                   ruff, pyright, import contracts
+#   make test-core     tests that need no extra, on another Python (CORE_PYTHON=python3.13)
+#   make test-hosts    adapters whose hosts need other versions than constraints.txt, in their own environments
+#   make test-engines  backends with real inference servers: vLLM on the CPU, llama.cpp
+#   make clean         remove .venv and everything built, but no run folders
+# PYTHON=/path/to/python selects the interpreter (3.11 or newer), JOBS the number of test processes.
 
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

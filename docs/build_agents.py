@@ -63,10 +63,10 @@ def overview() -> str:
     roles = _roles()
     rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
     return (
-        f"# Agents\n\n{NOTE}\n\nEvery policy for the agent's seat. Each page says how it plays and when to use it, and "
-        "shows a curve that was measured: where a language model plays, with a tiny one that comes with sonde, or a "
-        "scripted one that makes no mistakes. How to write one: [Add an agent](../add-an-agent.md).\n\n"
-        + WRITTEN["table"](("name", "what", "the scale's end in"), rows)
+        f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
+        "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
+        "sonde, or with a scripted one that makes no mistakes. To write your own, see "
+        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "description", "role on the scale"), rows)
     )
 
 

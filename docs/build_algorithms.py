@@ -41,8 +41,8 @@ NOTE = "<!-- Written by `python docs/build_algorithms.py`; do not edit. -->"
 POINTS = 121
 
 LEARNS: Mapping[Learns, str] = {
-    "successes": "good episodes", "pairs": "pairs of episodes", "samples": "episodes",
-    "values": "rewards in episodes", "play": "its own play",
+    "successes": "good episodes", "share": "a share of the episodes", "pairs": "pairs of episodes",
+    "samples": "episodes", "values": "rewards in episodes", "play": "its own play",
 }  # fmt: skip
 
 Curve = Callable[[Tensor], Tensor]
@@ -62,47 +62,47 @@ ONE = torch.ones(1, dtype=torch.float64)
 PAGES: Mapping[str, Page] = {
     "sft": Page(
         ("sft",),
-        "The first thing to try, and the starting point of the others: it needs only good episodes. With the model's "
-        "own shortest wins it is filtered self-imitation (for which episodes see [bc](bc.md)). It learns nothing from "
-        "failures, and copies habits of the winners that have nothing to do with winning.",
+        "The first objective to try, and the starting point of the others: it needs only good episodes. With the "
+        "model's own shortest wins it is filtered self-imitation ([bc](bc.md) says how to choose episodes). It learns "
+        "nothing from failures, and also copies habits of the winners that have nothing to do with winning.",
         ("probability of the token", "loss"), (0.02, 1.0), {"-log p": lambda p: -p.log()},
     ),
     "dpo": Page(
         ("dpo", "rpo", "ipo", "ln_dpo"),
-        "Where each task was played several times with better and worse samples, and rewards can be ranked rather than "
-        "trusted. `rpo` (PAPRIKA's) is the safer choice over long episodes: plain `dpo` may lower the likelihood of "
-        "both. Use `ipo` where nearly all pairs are already in order, as it stops at a margin; `ln_dpo` where good and "
-        "bad episodes differ much in length.",
-        ("log ratio of the chosen less that of the rejected", "loss"), (-20.0, 20.0),
+        "If each task was played several times with better and worse samples, and the rewards can be ranked but not "
+        "trusted as numbers. `rpo` (PAPRIKA's) is the safer choice for long episodes, since plain `dpo` may lower the "
+        "likelihood of both. Use `ipo` if nearly all pairs are already in order, as it stops at a margin, and `ln_dpo` "
+        "if good and bad episodes differ much in length.",
+        ("log ratio of the chosen minus that of the rejected", "loss"), (-20.0, 20.0),
         {"dpo, beta 0.1": lambda d: sigmoid_loss(d, 0.1), "dpo, beta 0.5": lambda d: sigmoid_loss(d, 0.5),
          "ipo, beta 0.1, / 100": lambda d: ipo_loss(d, 0.1) / 100},
     ),
     "simpo": Page(
         ("simpo",),
-        "Like `dpo`, where no reference model fits into memory or the available one is useless: it compares mean "
-        "log-probabilities. Nothing keeps the model near its start, so use few epochs and small steps.",
-        ("mean log p of the chosen less that of the rejected", "loss"), (-3.0, 3.0),
+        "Like `dpo`, if no reference model fits into memory or the available one is useless: it compares mean "
+        "log-probabilities. Nothing keeps the model near its start, so use few epochs and a low learning rate.",
+        ("mean log p of the chosen minus that of the rejected", "loss"), (-3.0, 3.0),
         {"gamma 1.4": lambda d: simpo_loss(d, 0 * d, 2.5, 1.4), "gamma 0": lambda d: simpo_loss(d, 0 * d, 2.5, 0.0)},
     ),
     "kto": Page(
         ("kto",),
-        "Where episodes are good or bad but form no fair pairs, as in minesweeper, whose world depends on the first "
-        "move (PAPRIKA, appendix C), or where most tasks were only won or only lost.",
+        "If episodes are good or bad but form no fair pairs, as in minesweeper, whose world depends on the first move "
+        "(PAPRIKA, appendix C), or if most tasks were only won or only lost.",
         ("log ratio of the episode", "loss"), (-40.0, 40.0),
         {"won": lambda r: kto_loss(r, torch.ones_like(r, dtype=torch.bool), 0.0, 0.1),
          "lost": lambda r: kto_loss(r, torch.zeros_like(r, dtype=torch.bool), 0.0, 0.1)},
     ),
     "rwr": Page(
         ("rwr",),
-        "Where returns are graded, not only won or lost, and every episode should count. `exp` never lowers a "
-        "likelihood; `centred` does, and is for few epochs.",
+        "If returns are graded, not only won or lost, and every episode should count. `exp` never lowers a likelihood; "
+        "`centred` does, so use it for few epochs.",
         ("return of the episode", "weight of its tokens"), (-2.0, 2.0),
         {"exp, T = 1": lambda s: exponential_weights(s, 1.0, 3.0),
          "exp, T = 0.5": lambda s: exponential_weights(s, 0.5, 3.0), "centred at 0": lambda s: centred_weights(s, 0.0)},
     ),
     "grpo": Page(
         ("grpo",),
-        "Where the model can play while it learns, and wins sometimes: groups that all win or all lose teach nothing. "
+        "If the model can play during training and wins sometimes: groups that all win or all lose give no signal. "
         "Credit per turn ([Training](../training.md)) helps in long episodes. It needs far more episodes than learning "
         "from recorded ones.",
         ("pi / pi when sampled", "loss"), (0.0, 2.0),
@@ -147,8 +147,8 @@ def _by_hand(name: str) -> bool:
 def overview() -> str:
     """All objectives, each with its page and the first line of it."""
     parts = [
-        f"# Algorithms\n\n{NOTE}\n\nTraining objectives, one file of `sonde/train/objectives` each; the tests check "
-        "every formula against values computed by hand. For rewards, credit and data see "
+        f"# Algorithms\n\n{NOTE}\n\nTraining objectives, one file of `sonde/train/objectives` each. Tests check every "
+        "formula against values computed by hand. For rewards, credit and data see "
         "[Training](../training.md) and [Learning with values](../offline-rl.md).\n\n"
     ]
     where = {name: title for title, page in PAGES.items() for name in page.names}
@@ -156,8 +156,7 @@ def overview() -> str:
     for name in names("objectives"):
         first, _ = WRITTEN["split_summary"](inspect.getdoc(find_objective(name)) or "")
         rows.append((f"[{name}]({where.get(name, name)}.md)", first, _kind(name)))
-    parts.append(WRITTEN["table"](("name", "what", "learns from"), rows))
-    parts.append("\n`bc`, filtered and online, is `sft` on chosen episodes: [bc](bc.md).\n")
+    parts.append(WRITTEN["table"](("name", "description", "learns from"), rows))
     return "".join(parts)
 
 
@@ -182,7 +181,7 @@ def _page(title: str, page: Page) -> str:
         told = WRITTEN["prose"](inspect.getdoc(cls) or "")
         parts += [f"**{name}**: {told}\n", WRITTEN["arguments"](cls)]
     parts.append(
-        "Set them with `-o objective.NAME=VALUE`; how the trainer goes about it is `-o settings.NAME=VALUE` "
+        "Set them with `-o objective.NAME=VALUE`, and the trainer's numbers with `-o settings.NAME=VALUE` "
         "([Training](../training.md)).\n"
     )
     return "\n".join(part for part in parts if part)
@@ -194,9 +193,9 @@ def _learned(title: str) -> str:
     if not learned:
         return ""
     told = (
-        f"How `sonde-tiny-best_arm` learns: success on 300 test tasks at temperature 1, with 95 % intervals. "
-        f"{_lessons(learned)} One training seed, and settings that were not searched over: this shows how a training "
-        f"goes, not which objective is best. `python benchmarks/learning_curves.py {' '.join(learned)}`"
+        f"Learning curve of `sonde-tiny-best_arm`: success on 300 test tasks at temperature 1, with 95 % intervals. "
+        f"{_lessons(learned)} One training seed, without tuning: this shows the course of a training, not which "
+        f"objective is best. `python benchmarks/learning_curves.py {' '.join(learned)}`"
     )
     head = ("", "won at first, %", "at the end, %", "read to their end, %", "settings")
     rows = WRITTEN["table"](head, map(_row, learned))

@@ -29,7 +29,9 @@ def pages() -> dict[str, str]:
 
 def users_and_models() -> str:
     """The other seats, and what language models run on."""
-    parts = [f"# Users and models\n\n{NOTE}\n\nWho else `sonde.make` knows by name.\n"]
+    parts = [
+        f"# Users and models\n\n{NOTE}\n\nThe users, opponents, judges and models that `sonde.make` finds by name.\n"
+    ]
     for kind, title in (("users", "Users, opponents, judges"), ("models", "Models")):
         parts.append(f"## {title}\n")
         for name in sonde.names(kind):
@@ -38,7 +40,7 @@ def users_and_models() -> str:
                 who.replace(name, what) for what, all_ in CAPABILITIES.items() for who in all_ if who.split()[0] == name
             ]
             if kind == "models" and told:
-                parts.append(f"Can: {', '.join(told)}.\n")
+                parts.append(f"Capabilities: {', '.join(told)}.\n")
     return "\n".join(parts)
 
 

@@ -61,9 +61,9 @@ KINDS = {
 }
 LINES = {
     "hidden": "Hidden",
-    "say": "What may be said",
-    "back": "What comes back",
-    "end": "The end",
+    "say": "Answers",
+    "back": "Reply",
+    "end": "End",
     "rewards": "Rewards",
 }
 """The five lines in which `rules.toml` tells how an environment is played, and what they are called."""
@@ -82,7 +82,7 @@ def gallery() -> str:
     """Every environment with its picture."""
     parts = [
         f"# Environments\n\n{NOTE}\n\nEvery environment at the end of a recorded game, as `sonde view` draws it "
-        "([Viewer](../viewer.md)): a board with what was hidden drawn faintly, or the last words of a conversation.\n"
+        "([Viewer](../viewer.md)): a board with the hidden part drawn faintly, or the end of a conversation.\n"
     ]
     placed = {name for names in KINDS.values() for name in names}
     rest = tuple(name for name in sonde.names("envs") if name not in placed)
@@ -106,10 +106,10 @@ def environment(name: str) -> str:
         f"```sh\nsonde play {name}\nsonde eval {name} --agent reference\n```\n",
         f"## A playthrough\n\n{_playthrough(name, made[0])}",
         f"## Floor and ceiling\n\n{_ends(made)}",
-        f"## What can be known\n\n{_known(made)}",
+        f"## Exact posterior\n\n{_known(made)}",
         f"## Papers and departures\n\n{prose(about)}\n{_departures(made)}",
         f"## In Python\n\n{_python(cls, made[0])}",
-        "What `turn.info` holds, by its `result`:\n\n" + table(("result", "facts"), _info(made)),
+        "The contents of `turn.info`, by its `result`:\n\n" + table(("result", "facts"), _info(made)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -124,13 +124,13 @@ def _rules(name: str, env: Env[Any]) -> str:
     """In five lines, and what `spec` knows of it: who else speaks, and how much."""
     spec, written = env.spec, rules()[name]
     lines = {label: flat(written[key].format(turns=f"{spec.max_turns:,}")) for key, label in LINES.items()}
-    lines["At the table"] = _seats(spec.seats)
+    lines["Other seats"] = _seats(spec.seats)
     low, high = spec.reward_range
     first, last = (_example(turn.text) for turn in (_golden(name, env).turns[0], _golden(name, env).turns[-1]))
     numbers = (
-        f"The numbers are those of the preset `{spec.preset}`: at most {spec.max_turns:,} turns, each with a reward "
-        f"from {low:g} to {high:g}, and by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough "
-        f"below, the agent begins with {first} and ends with {last}."
+        f"Preset `{spec.preset}` has at most {spec.max_turns:,} turns, rewards from {low:g} to {high:g} per turn, and "
+        f"by default replies of up to {spec.max_new_tokens:,} tokens. In the playthrough below, the agent begins with "
+        f"{first} and ends with {last}."
     )
     unread = EnvProbe(env=env, episodes=1).play_episode(0, lambda view, _: "hello", "catalogue")
     if unread.outcome is not None and unread.outcome.kind == "format":
@@ -141,11 +141,11 @@ def _rules(name: str, env: Env[Any]) -> str:
 def _seats(seats: Mapping[str, str | None]) -> str:
     """Who speaks besides the agent."""
     others = [
-        f"`{seat}`, played by [{policy}]({USERS}#{policy.replace(':', '')}) unless somebody else is seated"
+        f"`{seat}`, played by [{policy}]({USERS}#{policy.replace(':', '')}) by default"
         for seat, policy in seats.items()
         if policy
     ]
-    return f"{', '.join(others)}." if others else "nobody else."
+    return f"{', '.join(others)}." if others else "none."
 
 
 def _example(text: str) -> str:
@@ -188,10 +188,10 @@ def _turn(turn: Turn, gains: Sequence[Gain] | None) -> str:
 
 
 def _bits(gain: Gain) -> str:
-    more = (
-        "" if gain.best is None or gain.expected is None else f", {gain.expected:.2f} expected, {gain.best:.2f} at best"
-    )
-    return f" taught {gain.realised + 0.0:.2f} bits{more}"
+    gained = f" gained {gain.realised + 0.0:.2f} bits"
+    if gain.best is None or gain.expected is None:
+        return gained
+    return f"{gained} (expected {gain.expected:.2f}, best question {gain.best:.2f})"
 
 
 def _cut(text: str, most: int = SAID) -> str:
@@ -238,13 +238,13 @@ def _known(made: Sequence[Env[Any]]) -> str:
         held = "no exact posterior, so bits are n/a" if prior is None else f"{float(prior.entropy) + 0.0:.2f}"
         rows.append((f"`{env.spec.preset}`", env.spec.support, held))
     assumed = ", ".join(f"`{policy}` in the seat `{seat}`" for seat, policy in made[0].spec.assumes.items())
-    note = f"\nThe posterior takes {assumed} for granted; with anybody else there, bits are n/a.\n" if assumed else ""
-    return table(("preset", "the prior is spread over", "bits before the first turn, first test task"), rows) + note
+    note = f"\nThe posterior assumes {assumed}; with another policy there, bits are n/a.\n" if assumed else ""
+    return table(("preset", "support of the prior", "entropy of the prior in bits, first test task"), rows) + note
 
 
 def _departures(made: Sequence[Env[Any]]) -> str:
     found = dict.fromkeys(text for env in made for text in env.spec.departures)
-    return "\nIn short, where it departs:\n\n" + "".join(f"- {text}\n" for text in found) if found else ""
+    return "\nDepartures in brief:\n\n" + "".join(f"- {text}\n" for text in found) if found else ""
 
 
 def _python(cls: Any, env: Env[Any]) -> str:

@@ -24,6 +24,11 @@ FOLDER = DOCS / "papers"
 RESULTS = DOCS.parent / "results" / "papers"
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
 NOTE = "<!-- Written by `python docs/build_papers.py`; do not edit. -->"
+INDEX = """# The papers, figure by figure
+
+sonde implements five papers. Each has a page with all of its figures and tables: what it shows, the command at the
+paper's scale, a command at a size that runs on a laptop, and what came out, beside the paper's own numbers. Figures and
+tables that share an experiment share an entry."""
 PAPERS = ("paprika", "delta_belief", "lmrl", "psrl", "mtp")
 
 
@@ -83,11 +88,23 @@ def show_cell(cell: Any) -> str:
 
 def write_page(paper: str) -> str:
     """The page of a paper."""
-    page = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
+    page = read_page(paper)
     items = [Item(**item) for item in page["item"]]
     parts = [NOTE, f"# {page['title']}", page["source"].strip(), page["intro"].strip()]
     parts += [part for item in items for part in write_item(paper, item)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def write_index() -> str:
+    """The page of all papers: how many of their figures and tables have numbers of ours."""
+    rows: list[tuple[str, str, str, str]] = []
+    for paper in list_papers():
+        page = read_page(paper)
+        items = [Item(**item) for item in page["item"]]
+        measured, by_command = sum(bool(item.results) for item in items), sum(bool(item.paper) for item in items)
+        rows.append((f"[{page['title']}]({paper}.md)", str(len(items)), str(by_command), str(measured)))
+    head = ("paper", "figures and tables", "with a command at the paper's scale", "with numbers measured here")
+    return f"{NOTE}\n\n{INDEX}\n\n{WRITTEN['table'](head, rows)}"
 
 
 def write_item(paper: str, item: Item) -> list[str]:
@@ -110,6 +127,11 @@ def write_command(label: str, command: str) -> str:
     return f"{label}:\n\n```sh\n{command.strip()}\n```" if command.strip() else ""
 
 
+def read_page(paper: str) -> dict[str, Any]:
+    """The text of a page, with its items."""
+    return tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
+
+
 def read_table(paper: str, name: str) -> Table:
     """The saved table of this name."""
     return Table(json.loads((RESULTS / paper / f"{name}.json").read_text("utf-8")))
@@ -117,7 +139,7 @@ def read_table(paper: str, name: str) -> Table:
 
 def find_unused_tables(paper: str) -> list[str]:
     """Saved tables that no item of the page shows."""
-    page = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
+    page = read_page(paper)
     shown = {name for item in page["item"] for name in item.get("results", ())}
     return sorted({file.stem for file in (RESULTS / paper).glob("*.json")} - shown)
 
@@ -131,6 +153,7 @@ def main() -> None:
     """Write all pages."""
     for paper in list_papers():
         (FOLDER / f"{paper}.md").write_text(write_page(paper), "utf-8")
+    (FOLDER / "index.md").write_text(write_index(), "utf-8")
 
 
 if __name__ == "__main__":

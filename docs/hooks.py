@@ -43,7 +43,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         ("sonde", "sonde.core.belief", "sonde.core.playthrough", "sonde.testing", "sonde.testing.records"),
     ),
     "playing": (
-        "Playing and keeping",
+        "Playing and recording",
         (
             "sonde.runs.rollout",
             "sonde.runs.run",
@@ -53,7 +53,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "numbers": (
-        "Numbers",
+        "Evaluation",
         (
             *(
                 "sonde.evaluation.evaluate",
@@ -83,11 +83,11 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
             *("sonde.train.online.episode_log", "sonde.train.paprika", "sonde.datasets.tasks"),
         ),
     ),
-    "losses": ("Losses", tuple(f"sonde.train.objectives.{name}" for name in LOSSES)),
+    "losses": ("Objectives", tuple(f"sonde.train.objectives.{name}" for name in LOSSES)),
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
     "users": ("Users, opponents, judges", _registered("users")),
     "agents": ("Agents", _registered("agents")),
-    "looking": ("Looking", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "looking": ("Viewer", ("sonde.viewer", "sonde.viewer.leaderboard")),
     "interop": (
         "Other libraries",
         (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),

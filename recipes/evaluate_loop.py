@@ -1,12 +1,12 @@
-"""An evaluation in one file, from top to bottom: tasks, play, score, interval, bits per turn.
+"""An evaluation in one file: tasks, play, score, intervals, bits per turn.
 
-    python recipes/evaluate_loop.py                                                          # two programs: seconds
+    python recipes/evaluate_loop.py                                                          # two programs, seconds
     python recipes/evaluate_loop.py --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
 
-The problem is Mastermind as in PAPRIKA: k episodes of each test task, at temperature 0.7 and min-p 0.3. A turn is worth
-the bits by which the exact posterior over the hidden code shrinks, H(before) - H(after): a model can lose and yet ask
-well, or win by luck. `sonde eval mastermind --model ...` does this and more: run folders that survive a crash, budgets,
-normalised scores, reports.
+The problem is Mastermind as in PAPRIKA: k episodes of each test task, at temperature 0.7 and min-p 0.3. The information
+gain of a turn is H(before) - H(after), the decrease of the exact posterior's entropy over the hidden code: a model can
+ask well and lose, or win by luck. `sonde eval mastermind --model ...` does this and more: run folders that survive a
+crash, budgets, normalised scores, reports.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import sonde
 
 @dataclass(frozen=True)
 class Result:
-    """What is kept of an episode."""
+    """The measurements of one episode."""
 
     success: float
     turns: int
@@ -36,11 +36,11 @@ class Result:
 
 
 async def play(env: sonde.Env[Any], agent: sonde.Policy, task: sonde.Task, sample: int) -> Result:
-    """One episode. Its seed is that of the world; episodes of a task differ in their sample number."""
+    """Play one episode. `seed` is that of the world; episodes of a task differ in their sample number."""
     ep = sonde.Episode.begin(env, task, seed=0, sample=sample)
     entropies = [measure_entropy(ep)]
     while ep.to_act is not None:
-        action = await agent.act(ep.view())  # a view has what the seat was told, and nothing else
+        action = await agent.act(ep.view())  # a view has only what the seat was told
         ep = ep.step(action)
         entropies.append(measure_entropy(ep))
     assert ep.outcome is not None
@@ -49,7 +49,7 @@ async def play(env: sonde.Env[Any], agent: sonde.Policy, task: sonde.Task, sampl
 
 
 def measure_entropy(ep: sonde.Episode) -> float:
-    """Bits that are still missing, by the exact posterior."""
+    """The entropy of the exact posterior, in bits."""
     posterior = ep.posterior()
     assert posterior is not None, "the environment has no filter"
     return posterior.entropy
@@ -58,7 +58,7 @@ def measure_entropy(ep: sonde.Episode) -> float:
 async def play_all(
     env: sonde.Env[Any], agent: sonde.Policy, tasks: Sequence[sonde.Task], k: int, concurrency: int
 ) -> list[list[Result]]:
-    """k episodes of each task, so many at a time; one row per task."""
+    """Play k episodes of each task, at most `concurrency` at a time; one row per task."""
     gate = asyncio.Semaphore(concurrency)
 
     async def play_one(task: sonde.Task, sample: int) -> Result:
@@ -75,7 +75,7 @@ async def play_all(
 
 
 def estimate(values_TK: np.ndarray, resamples: int = 2000) -> tuple[float, float, float]:
-    """Mean with a 95 % interval. Episodes of one task are alike, so whole tasks are resampled (cluster bootstrap)."""
+    """Mean with a 95 % interval. Episodes of a task are correlated, so tasks are resampled (cluster bootstrap)."""
     means_T = values_TK.mean(axis=1)
     rng = np.random.Generator(np.random.PCG64(0))
     drawn_BT = rng.integers(0, len(means_T), (resamples, len(means_T)))
@@ -96,7 +96,7 @@ def report(name: str, rows: Sequence[Sequence[Result]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="a model of an OpenAI-compatible endpoint, beside the two programs")
+    parser.add_argument("--model", help="a model of an OpenAI-compatible endpoint, in addition to the two programs")
     parser.add_argument("--base-url", default="http://localhost:8000/v1")
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("-k", type=int, default=4)

@@ -1,36 +1,36 @@
-"""GRPO in one file, from top to bottom: a language model plays, its episodes are compared, its weights move.
+"""GRPO in one file: a language model plays, its episodes are compared, its weights are updated.
 
-    python recipes/grpo_loop.py                     # 20 steps: a minute and a half on one CPU core
+    python recipes/grpo_loop.py                     # 20 steps, a minute and a half on one CPU core
     python recipes/grpo_loop.py --steps 40 --seed 1
 
-The task is `best_arm`, preset `small`: three machines pay with chances that stay hidden. The model tries machines ten
-times, then it names the one that pays best, and is rewarded with 1 if it is right. So it has to spend its tries on what
-it does not know yet. The model is `sonde-tiny-best_arm`, 0.34 million weights that come with sonde; it knows how to
-answer and plays like a novice.
+The task is `best_arm`, preset `small`: three machines pay with hidden probabilities. The model makes ten pulls, then
+names the machine with the highest probability, and gets a reward of 1 if it is right. So it must spend its pulls on
+what it does not know yet. The model is `sonde-tiny-best_arm`, which comes with sonde: 0.34 million weights; it follows
+the format and plays like a beginner.
 
 A training step, with G episodes of each of N tasks:
 
-    play     the G episodes of a task meet the same hidden chances; every token is drawn at temperature 1
+    play     the G episodes of a task have the same hidden probabilities; tokens are sampled at temperature 1
     credit   A = (R - mean of R over the group) / (standard deviation + 1e-6), the same for every token of an episode
     loss     - min(ratio A, clip(ratio, 1 - 0.2, 1 + 0.28) A), ratio = pi(token) / pi(token) when it was sampled;
              the mean over the model's own tokens in an episode, then the mean over episodes
-    step     AdamW. With one update per step the ratio stays 1 and the clip idle; set `updates_per_step` for more
+    step     AdamW. With one update per step the ratio is 1, so nothing is clipped; `updates_per_step` sets more
 
-What it learned, on 300 test tasks in the same worlds before and after (share of games won, 95 % intervals by task):
+Results on 300 test tasks, in the same worlds before and after (share of games won, 95 % intervals by task):
 
     seed   temperature 1: before, after, difference       temperature 0: before, after, difference
     0      .563   .800   .237 [.176, .297]                .807   .800   -.007 [-.060, .047]
     1      .563   .790   .227 [.170, .287]                .807   .807    .000 [-.050, .054]
     2      .563   .773   .210 [.150, .274]                .807   .790   -.017 [-.070, .037]
 
-So it learns to play reliably, at the temperature that it is trained at, as well as its greedy play did before.
+So at temperature 1, at which it is trained, it becomes as good as its greedy play was before.
 
 Source: GRPO (Shao et al. 2024, arXiv 2402.03300, equation 3, without its KL term), the clip range of DAPO (Yu et al.
-2025). The ids and the log-probabilities are the sampler's own, so no text is tokenised again.
+2025). Token ids and log-probabilities come from the sampler, so no text is tokenised again.
 
-What a training of any size adds is in `sonde.train.online`: credit per turn, beliefs as rewards, curricula, critics,
-LoRA, several processes, inference servers, checkpoints. `tests/recipes/test_grpo_loop.py` shows that both have the same
-advantages and the same loss.
+`sonde.train.online` adds what larger trainings need: credit per turn, beliefs as rewards, curricula, critics, LoRA,
+several processes, inference servers, checkpoints. `tests/recipes/test_grpo_loop.py` checks that both have the same
+advantages and loss.
 """
 
 from __future__ import annotations
@@ -74,18 +74,18 @@ class Config:
 
 
 def play(env: sonde.Env[Any], agent: LLM, tasks: Sequence[sonde.Task], k: int, seed: int) -> list[sonde.Trajectory]:
-    """k episodes of each task. `seed` is the world's: the k episodes of a task share what is hidden."""
+    """Play k episodes of each task. `seed` is that of the world: the k episodes of a task share the hidden setup."""
     return collect_trajectories(env, {sonde.AGENT: agent}, tasks, Plan(k=k, seed=seed), keep_open=True)
 
 
 def play_tests(env: sonde.Env[Any], hf: HF, n_tasks: int, temperature: float) -> list[list[float]]:
-    """1 or 0 for each test task, the table that `sonde.evaluation.metrics` works on (tasks, samples)."""
+    """1 or 0 for each test task: a table (tasks, samples), as `sonde.evaluation.metrics` takes it."""
     episodes = play(env, make_agent(hf, temperature), env.tasks("test")[:n_tasks], k=1, seed=0)
     return [[float(episode.outcome is not None and episode.outcome.success)] for episode in episodes]
 
 
 def make_agent(hf: HF, temperature: float) -> LLM:
-    """The model in the agent's seat. `render`: it sees the tallies of its tries instead of the whole conversation."""
+    """The model in the agent's seat. `render`: it sees a summary of its pulls instead of the whole conversation."""
     return LLM(model=hf, context="render", temperature=temperature, min_p=0.0, max_new_tokens=8)
 
 
@@ -93,7 +93,7 @@ def make_agent(hf: HF, temperature: float) -> LLM:
 
 
 def compute_advantages(episodes: Sequence[Sample]) -> list[float]:
-    """How much better each episode went than the others of its group, in standard deviations."""
+    """The reward of each episode, minus the mean of its group, in standard deviations."""
     rewards_by_group = defaultdict[str, list[float]](list)
     for episode in episodes:
         rewards_by_group[episode.group].append(episode.score)
@@ -109,8 +109,8 @@ def compute_advantages(episodes: Sequence[Sample]) -> list[float]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens, padded at the right, (R, T). A row is what the model read and said in one call. `weight` is what
-    a token counts for in the loss: 1 / (episodes x tokens that the model said in its episode), 0 where it only read."""
+    """Rows of tokens, padded at the right, (R, T). A row is the prompt and the reply of one call. `weight` is a token's
+    weight in the loss: 1 / (episodes x sampled tokens of its episode), or 0 for prompt tokens."""
 
     ids_RT: Tensor
     attention_RT: Tensor
@@ -122,7 +122,7 @@ class Batch:
 def make_batches(
     episodes: Sequence[Sample], advantages: Sequence[float], pad_id: int, rows_per_pass: int
 ) -> Iterator[Batch]:
-    """All rows of the episodes, a forward pass at a time. Episodes without an advantage have no gradient: left out."""
+    """All rows of the episodes, one forward pass at a time, without episodes of advantage 0, which have no gradient."""
     rows: list[tuple[Row, float, float]] = []
     for episode, advantage in zip(episodes, advantages, strict=True):
         n_tokens = sum(row.n_agent for row in episode.rows)
@@ -134,13 +134,13 @@ def make_batches(
 
 
 def make_batch(rows: Sequence[tuple[Row, float, float]], pad_id: int) -> Batch:
-    """`rows` with the advantage of their episode and the weight of one of its tokens."""
+    """Pad `rows`, each given with the advantage of its episode and the weight of one of its tokens."""
     shape = len(rows), max(len(row) for row, _, _ in rows)
     ids_RT = torch.full(shape, pad_id, dtype=torch.long)
     attention_RT, sampled_logprob_RT, weight_RT = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
     for i, (row, _, weight) in enumerate(rows):
         assert row.logprobs is not None
-        own_T = torch.tensor(list(row.agent), dtype=torch.bool)  # the tokens that the model itself said
+        own_T = torch.tensor(list(row.agent), dtype=torch.bool)  # the sampled tokens
         ids_RT[i, : len(row)] = torch.tensor(row.ids)
         attention_RT[i, : len(row)] = 1
         sampled_logprob_RT[i, : len(row)] = torch.where(own_T, torch.tensor(row.logprobs), 0.0)
@@ -150,7 +150,7 @@ def make_batch(rows: Sequence[tuple[Row, float, float]], pad_id: int) -> Batch:
 
 
 def compute_loss(model: Any, batch: Batch, clip_low: float, clip_high: float) -> Tensor:
-    """The clipped policy gradient of one pass; the losses of all passes of a step add up to the loss of the step."""
+    """The clipped policy-gradient loss of one pass; the passes of a step sum to the loss of the step."""
     logits_RTV = model(input_ids=batch.ids_RT, attention_mask=batch.attention_RT, use_cache=False).logits
     logprob_RTV = logits_RTV[:, :-1].log_softmax(-1)  # position t predicts token t + 1
     logprob_RT = logprob_RTV.gather(-1, batch.ids_RT[:, 1:, None])[..., 0]
@@ -169,12 +169,10 @@ def train(config: Config) -> dict[str, Any]:
     torch.manual_seed(config.seed)
     env = sonde.make("best_arm", preset="small")
     base = get_shipped_model("sonde-tiny-best_arm")
-    model = AutoModelForCausalLM.from_pretrained(base.folder).eval()  # no dropout in it: the same mode plays and learns
+    model = AutoModelForCausalLM.from_pretrained(base.folder).eval()  # no dropout: one mode for play and training
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=0.0)
-    hf = HF.from_module(
-        model, tokenizer, model=base.name, lock_step=True, max_batch=256
-    )  # plays with these very weights
+    hf = HF.from_module(model, tokenizer, model=base.name, lock_step=True, max_batch=256)  # plays with these weights
 
     temperatures = (1.0, 0.0)
     before = {t: play_tests(env, hf, config.test_tasks, t) for t in temperatures}
@@ -182,7 +180,7 @@ def train(config: Config) -> dict[str, Any]:
     tasks = list(env.tasks("train"))
     rng = random.Random(config.seed)
     for step in range(config.steps):
-        # play: a new world for every step, as for every task
+        # play: new worlds in every step
         chosen = rng.sample(tasks, config.tasks_per_step)
         world = sonde.derive(config.seed, "world", step)
         trajectories = play(env, make_agent(hf, temperature=1.0), chosen, config.group_size, world)
@@ -199,11 +197,11 @@ def train(config: Config) -> dict[str, Any]:
             torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
             optimizer.step()
             optimizer.zero_grad()
-        hf.renew_weights(weights=str(step + 1))  # the sampler forgets the keys and values of the old weights
+        hf.renew_weights(weights=str(step + 1))  # drops cached keys and values of the old weights
 
         won = sum(episode.success for episode in episodes) / len(episodes)
         flat = sum(advantage == 0.0 for advantage in advantages) / len(advantages)
-        print(f"step {step:2}: {won:.2f} won; {flat:.2f} of the episodes were in groups that teach nothing")
+        print(f"step {step:2}: {won:.2f} won; {flat:.2f} of the episodes are in groups without a signal")
 
     after = {t: play_tests(env, hf, config.test_tasks, t) for t in temperatures}
     gains = {t: paired_difference(after[t], before[t]) for t in temperatures}  # task by task, in the same worlds

@@ -1,13 +1,13 @@
-"""An environment of one's own in one file: its rules, its exact beliefs, the check of its contract, and a game.
+"""A custom environment in one file: rules, exact beliefs, contract check, and a game.
 
     python recipes/own_environment.py              # seconds
 
-The game: find a number from 1 to 32. Each guess is answered with "higher" or "lower", and one answer in ten is a lie.
+The game: find a number from 1 to 32. Each guess is answered with "higher" or "lower", and one answer in ten is wrong.
 Source: binary search with random errors (Horstein 1963, "Sequential transmission using noiseless feedback").
 
-A `TabularEnv` lists what may follow a guess, with probabilities. That one list gives the simulation, and the exact
-posterior by Bayes' rule, so every agent that asks by information gain can play, and every turn is worth so many bits.
-`sonde eval own_environment:NoisySearch --agent entropy` plays it too, in the folder of this file.
+A `TabularEnv` lists the possible outcomes of a guess with their probabilities. The list gives both the simulation and
+the exact posterior (by Bayes' rule). So agents that maximise information gain can play, and every turn has its gain in
+bits. `sonde eval own_environment:NoisySearch --agent entropy` plays it too, in the folder of this file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class NoisySearch(TabularEnv[State]):
             source="binary search with random errors (Horstein 1963)", reference="entropy",
         )  # fmt: skip
 
-    # --- tasks: what is hidden, and what the agent may believe at first ----------------------------------------------
+    # --- tasks: the hidden setup, and the prior over it ---------------------------------------------------------------
 
     def split(self, split: str) -> Sequence[Task]:
         numbers = SHUFFLED[:20] if split == "train" else SHUFFLED[20:]
@@ -73,7 +73,7 @@ class NoisySearch(TabularEnv[State]):
     def hypothesis(self, state: State) -> int:
         return state.number
 
-    # --- turns: what may follow a text, with probabilities -----------------------------------------------------------
+    # --- turns: the possible outcomes of a text, with probabilities ---------------------------------------------------
 
     def intro(self, state: State, seat: str) -> str:
         return RULES.format(turns=self.max_turns)
@@ -82,7 +82,7 @@ class NoisySearch(TabularEnv[State]):
         return AGENT if state.turn < self.max_turns else None
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
-        guess = parse_answer(text, NUMBER_OF.get)  # reads the answer and no thought, and refuses two answers at once
+        guess = parse_answer(text, NUMBER_OF.get)  # reads the answer tag, not the thoughts
         if guess is None and read_answer(text) is not None:
             return [(1.0, self._go_on(state, "That is no number from 1 to 32.", result="invalid"))]
         if guess is None:
@@ -111,8 +111,8 @@ class NoisySearch(TabularEnv[State]):
 if __name__ == "__main__":
     env = NoisySearch()
     check_env(env)  # purity, replay, hostile text, the posterior against simulation, ...
-    print("keeps the contract of environments")
-    agent = sonde.make("agents:entropy")  # knows nothing of this game: it asks what is worth the most bits
+    print("the environment satisfies the contract")
+    agent = sonde.make("agents:entropy")  # works for any filter: asks the question with the highest expected gain
     ep = sonde.Episode.begin(env, env.task(23), seed=0)
     while ep.to_act is not None:
         ep = ep.step(agent.act_now(ep.view()))

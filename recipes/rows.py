@@ -1,7 +1,7 @@
-"""What recipes measure: rows that are made once, and tables for the pages of the papers.
+"""Results of recipes: rows that are computed once, and tables for the pages of the papers.
 
-A row is appended to `results.jsonl` once and never made twice, so that an interrupted script goes on, and scripts that
-need the same row share it. A table goes to `results/papers/PAPER/NAME.json`, from which `docs/build_papers.py` writes
+A row is appended to `results.jsonl` and never computed twice, so an interrupted script resumes, and scripts that need
+the same row share it. A table goes to `results/papers/PAPER/NAME.json`, from which `docs/build_papers.py` writes
 the page of the paper.
 """
 

@@ -101,7 +101,7 @@ def _twenty_questions_case(how: str) -> Case:
 
 def _paper_case(size: str) -> Case:
     """As in the paper's code, with candidates beside the truth."""
-    env = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
+    env = {"name": "twenty_questions", "preset": "delta_belief", "rules": "code"}
     model = {"name": "models:hf", "model": f"Qwen/Qwen3-{size}", "template": {"enable_thinking": False}}
     return Case(
         env=env, plays={"name": "agents:llm", "model": ENDPOINT}, model=model, named=True,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Row, kept
+from rows import Cell, Row, kept, save_table
 
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
@@ -98,7 +98,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "delta_belief": delta_belief,
     "to_go": to_go,
     "exact": lambda: preset("tiny_exact_gain"),
-    "published": lambda: with_online(delta_belief(), credit=TurnWise(as_published=True)),
+    "published": lambda: with_online(delta_belief(), credit=TurnWise(rules="code")),
     "among": lambda: delta_belief(among=8),
     "outcome_turnwise": lambda: weigh_beliefs(0.0),
     "exact_turnwise": exact_turnwise,
@@ -152,6 +152,7 @@ def make_parser(doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of 64 games each (default {Lab.steps})")
     parser.add_argument("--seeds", type=int, default=Lab.seeds, help=f"training seeds (default {Lab.seeds})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--save", action="store_true", help="keep the table for the paper's page, in results/papers")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"where rows and models are kept (default {FOLDER})")
     return parser
 
@@ -280,20 +281,47 @@ def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[s
     return out
 
 
-def show_table(table: Sequence[Mapping[str, Any]], than: str, json_: bool) -> None:
-    """As Markdown, or JSON."""
-    if json_:
-        plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
-        print(json.dumps(plain))
-        return
+def show_table(table: Sequence[Mapping[str, Any]], than: str, args: argparse.Namespace, name: str) -> None:
+    """As Markdown, or JSON; kept as `name` with `--save`."""
     played = [how for how in PLAYED if how in table[0]]
-    heads = ["arm", *(head for how in played for head in (PLAYED[how], f"more than {than}")), "turns", *CALLED, "CPU s"]
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    more = [(head, f"{head}, more than {than}") for head in (PLAYED[how] for how in played)]
+    columns = ["arm", "seeds", *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
+    rows: list[list[Cell]] = []
     for row in table:
-        estimates = [format_estimate(row[name]) for how in played for name in (how, f"{how}_more")]
-        counts = [f"{row[name]:.2f}" for name in ("turns", *CALLED)]
-        cells = [row["arm"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"]
-        print(f"| {' | '.join(cells)} |")
+        estimates = [format_estimate(row[key]) for how in played for key in (how, f"{how}_more")]
+        counts = [f"{row[key]:.2f}" for key in ("turns", *CALLED)]
+        rows.append([row["arm"], row["seeds"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"])
+    plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
+    print_rows(args, name, columns, rows, plain)
+
+
+def print_rows(
+    args: argparse.Namespace, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], plain: Any = None,
+    seeds: Sequence[int] | None = None,
+) -> None:  # fmt: skip
+    """Print a table as Markdown or, with `--json`, `plain` (or its rows); with `--save`, keep it. `seeds` are its own,
+    by default those of `--seeds`."""
+    if args.save and args.quick:
+        raise SystemExit("--save: a quick look is not kept")
+    if args.save:
+        save_table(
+            "delta_belief", name, spell_command(args), columns, rows, range(args.seeds) if seeds is None else seeds
+        )
+    if args.json:
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows] if plain is None else plain))
+        return
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for row in rows:
+        print(f"| {' | '.join(f'{cell:.3f}' if isinstance(cell, float) else str(cell) for cell in row)} |")
+
+
+def spell_command(args: argparse.Namespace) -> str:
+    """The command that was given, without where its rows are."""
+    given = list(sys.argv[1:])
+    for name, values in (("--save", 1), ("--json", 1), ("--out", 2)):
+        if name in given:
+            del given[given.index(name) : given.index(name) + values]
+    return " ".join(["python", f"recipes/delta_belief/{Path(sys.argv[0]).name}", *given])
 
 
 def format_estimate(found: Estimate | None) -> str:

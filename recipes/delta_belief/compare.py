@@ -1,6 +1,6 @@
 """Ways to give credit on one task, at equal episodes: does ΔBelief pay? (ΔBelief-RL, table 1, for a tiny model.)
 
-    python recipes/delta_belief/compare.py [--only ARM ...] [--quick] [--json]
+    python recipes/delta_belief/compare.py [--only ARM ...] [--quick] [--json] [--save]
 
 The base model (`recipes/tiny`, 0.35 M weights) asks any question and has beliefs: it was trained on statements of the
 truth too. Every arm trains it on its own play of the train split, with as many games for each seed:
@@ -32,7 +32,7 @@ def main() -> None:
     lab = common.lab_of(args)
     chosen = {name: arm for name, arm in ARMS.items() if name in ("starpo", *(args.only or ARMS))}
     found = {"base": common.test_base(lab), **common.run_arms(lab, chosen)}
-    common.show_table(common.compare_models(found, "starpo"), "starpo", args.json)
+    common.show_table(common.compare_models(found, "starpo"), "starpo", args, "table1")
 
 
 if __name__ == "__main__":

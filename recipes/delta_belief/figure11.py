@@ -1,6 +1,6 @@
 """What the reward of a turn is made of (ΔBelief-RL, figure 11, for a tiny model).
 
-    python recipes/delta_belief/figure11.py [--quick] [--json]
+    python recipes/delta_belief/figure11.py [--quick] [--json] [--save]
 
 All of equation 3, and each of its parts left out: ΔBelief, what a turn costs, what a repeated and what an invalid
 question costs; and the win alone. Otherwise as `delta_belief` in `compare.py`.
@@ -43,7 +43,7 @@ def main() -> None:
     args = common.make_parser(__doc__).parse_args()
     lab = common.lab_of(args)
     found = {"base": common.test_base(lab), **common.run_arms(lab, ARMS)}
-    common.show_table(common.compare_models(found, WHOLE), WHOLE, args.json)
+    common.show_table(common.compare_models(found, WHOLE), WHOLE, args, "figure11")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """With a penalty for leaving the base model, and without (ΔBelief-RL, figure 12, for a tiny model).
 
-    python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json]
+    python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json] [--save]
 
 The loss of `delta_belief` with `kl` times the divergence from the base model added, estimated token by token
 (`train.objectives.measure_grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
@@ -32,7 +32,7 @@ def main() -> None:
     arms: dict[str, Callable[[], Training]] = {WITHOUT: common.delta_belief}
     arms |= {f"kl-{weight:g}": partial(add_penalty, weight) for weight in args.kl}
     found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}
-    common.show_table(common.compare_models(found, WITHOUT), WITHOUT, args.json)
+    common.show_table(common.compare_models(found, WITHOUT), WITHOUT, args, "figure12")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The best of eight questions, by belief (ΔBelief-RL, equation 2 and figure 3, for a tiny model).
 
-    python recipes/delta_belief/figure3.py [--n 8] [--arms ARM ...] [--quick] [--json]
+    python recipes/delta_belief/figure3.py [--n 8] [--arms ARM ...] [--quick] [--json] [--save]
 
 No model is trained for it: at every turn `n` candidates are drawn at temperature 1, the reply to each is simulated, and
 one is asked:
@@ -58,7 +58,7 @@ def main() -> None:
         found = {pick: [play_picked(lab, arm, seed, pick, args.n) for seed in seeds] for pick in PICKS}
         if not args.json:
             print(f"\n{arm}\n")
-        common.show_table(common.compare_models(found, "alone"), "alone", args.json)
+        common.show_table(common.compare_models(found, "alone"), "alone", args, "figure3")
 
 
 if __name__ == "__main__":

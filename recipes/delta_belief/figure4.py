@@ -1,6 +1,6 @@
 """Turns, invalid and repeated questions, and success, over training (ΔBelief-RL, figure 4, for a tiny model).
 
-    python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 5] [--quick] [--json]
+    python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 5] [--quick] [--json] [--save]
 
 Means over the games that the steps were trained on, of the train split, and over seeds. The trainings are those of
 `compare.py`, made where they are missing.
@@ -8,7 +8,6 @@ Means over the games that the steps were trained on, of the train split, and ove
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import common
@@ -31,12 +30,10 @@ def main() -> None:
     args = parser.parse_args()
     found = common.run_arms(common.lab_of(args), {name: ARMS[name] for name in args.arms})
     table = {name: {what: average_course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}
-    if args.json:
-        print(json.dumps(table))
-        return
-    for what in DRAWN:
-        for name in args.arms:
-            print(f"{what:10}{name:15}" + "".join(f"{value:8.2f}" for value in table[name][what]))
+    n = len(next(iter(table.values()))["success"])
+    columns = ["mean", *(f"steps {i * args.every + 1} to {(i + 1) * args.every}" for i in range(n))]
+    rows = [[f"{what}, {name}", *(round(x, 2) for x in table[name][what])] for what in DRAWN for name in args.arms]
+    common.print_rows(args, "figure4", columns, rows, table)
 
 
 if __name__ == "__main__":

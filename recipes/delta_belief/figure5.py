@@ -1,6 +1,6 @@
 """How the belief in the truth rises with the turns, before and after training (ΔBelief-RL, figure 5, for a tiny model).
 
-    python recipes/delta_belief/figure5.py [--arms ARM ...] [--quick] [--json]
+    python recipes/delta_belief/figure5.py [--arms ARM ...] [--quick] [--json] [--save]
 
 Every model plays the things met at temperature 1 and is asked for its belief before the first turn and after every
 reply, under the template that it was rewarded by. The table has ln b_t of the truth among the 64 things, a mean over
@@ -11,7 +11,6 @@ there, the most that those questions could teach. The models are those of `compa
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -77,13 +76,10 @@ def main() -> None:
             what: [sum(column) / len(column) for column in zip(*(row[what] for row in rows), strict=False)]
             for what in ("believed", "exact")
         }
-    if args.json:
-        print(json.dumps(table))
-        return
-    print(f"{'turns':25}" + "".join(f"{t:7}" for t in range(len(table["base"]["believed"]))))
-    for arm, row in table.items():
-        for what, curve in row.items():
-            print(f"{arm:15}{what:10}" + "".join(f"{value:7.2f}" for value in curve))
+    columns = ["ln b", *(f"turn {t}" for t in range(len(table["base"]["believed"])))]
+    curves = [(f"{arm}, {what}", curve) for arm, row in table.items() for what, curve in row.items()]
+    rows = [[name, *(round(x, 2) for x in curve)] for name, curve in curves]
+    common.print_rows(args, "figure5", columns, rows, table)
 
 
 if __name__ == "__main__":

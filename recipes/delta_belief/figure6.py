@@ -1,6 +1,6 @@
 """pass@k, k up to 128 (ΔBelief-RL, figure 6, for a tiny model).
 
-    python recipes/delta_belief/figure6.py [--arms ARM ...] [--samples 128] [--quick] [--json]
+    python recipes/delta_belief/figure6.py [--arms ARM ...] [--samples 128] [--quick] [--json] [--save]
 
 The unbiased estimator (`metrics.pass_at`) over `samples` games of every thing at temperature 1, a mean over things and
 seeds: of those that were secrets in training, and with `--split test` of those held out. The models are those of
@@ -9,7 +9,6 @@ seeds: of those that were secrets in training, and with `--split test` of those 
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -61,12 +60,8 @@ def main() -> None:
             for seed in range(1 if arm == "base" else lab.seeds)
         ]
         table[arm] = [sum(column) / len(column) for column in zip(*seeds, strict=True)]
-    if args.json:
-        print(json.dumps({"k": ks, **table}))
-        return
-    print(f"{'k':15}" + "".join(f"{k:8}" for k in ks))
-    for arm, row in table.items():
-        print(f"{arm:15}" + "".join(f"{value:8.3f}" for value in row))
+    rows = [[arm, *(round(value, 3) for value in row)] for arm, row in table.items()]
+    common.print_rows(args, "figure6", ["arm", *(f"pass@{k}" for k in ks)], rows, {"k": ks, **table})
 
 
 if __name__ == "__main__":

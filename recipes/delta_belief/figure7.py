@@ -1,14 +1,16 @@
 """The weight of ΔBelief, and how it is shaped (ΔBelief-RL, figure 7, for a tiny model).
 
-    python recipes/delta_belief/figure7.py [--only weight|shaping] [--quick] [--json]
+    python recipes/delta_belief/figure7.py [--only weight|shaping] [--arms ARM ...] [--quick] [--json] [--save]
 
-Weights 0, .05, .1 and .5, shaped by `relu`; and all shapings at .1: none (the paper's naive), `relu` (its choice),
-`tanh`, `sigmoid`, `min_max`, `group_min_max` (PACR), `group_centring`, `episode_centring`. Otherwise as `delta_belief`
-in `compare.py`, with whose folder this shares what is the same.
+Weights 0, .05, .1 and .5, shaped by `relu`; and at .1 the paper's five: `relu` (its choice), none (naive), `tanh`,
+`ema` (not shaped, over the belief of the weights' moving average) and `group_min_max` (PACR). Its code has more: `ref`
+(over the belief of the initial weights), `sigmoid`, `min_max`, `group_centring`, `episode_centring`. Otherwise as
+`delta_belief` in `compare.py`, with whose folder this shares what is the same.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -17,7 +19,7 @@ from common import ARMS, Lab, delta_belief, weigh_beliefs
 
 from sonde.train.training import Training
 
-SHAPINGS = ("tanh", "sigmoid", "min_max", "group_min_max", "group_centring", "episode_centring")
+SHAPINGS = ("tanh", "group_min_max", "sigmoid", "min_max", "group_centring", "episode_centring")
 BEST = "delta_belief"
 """Weight .1, `relu`."""
 
@@ -33,23 +35,27 @@ PARTS: Mapping[str, Arms] = {
     "shaping": {
         BEST: delta_belief,
         "naive": partial(delta_belief, shaping=()),
+        "ema": partial(delta_belief, shaping=(), baseline="average"),
+        "ref": partial(delta_belief, shaping=(), baseline="start"),
         **{name: partial(delta_belief, shaping=(name,)) for name in SHAPINGS},
     },
 }
 
 
-def show_shapings(lab: Lab, arms: Arms, json: bool) -> None:
+def show_shapings(lab: Lab, arms: Arms, args: argparse.Namespace, name: str) -> None:
     found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}
-    common.show_table(common.compare_models(found, BEST), BEST, json)
+    common.show_table(common.compare_models(found, BEST), BEST, args, name)
 
 
 def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--only", choices=PARTS, help="this part")
+    parser.add_argument("--arms", nargs="+", choices={name for arms in PARTS.values() for name in arms})
     args = parser.parse_args()
     for name, arms in PARTS.items():
         if args.only in (None, name):
-            show_shapings(common.lab_of(args), arms, args.json)
+            chosen = {arm: made for arm, made in arms.items() if arm in (BEST, *(args.arms or arms))}
+            show_shapings(common.lab_of(args), chosen, args, f"figure7_{name}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Success against the turns that may be taken, beyond those of training (ΔBelief-RL, figure 8, for a tiny model).
 
-    python recipes/delta_belief/figure8.py [--arms ARM ...] [--turns 20] [--quick] [--json]
+    python recipes/delta_belief/figure8.py [--arms ARM ...] [--turns 20] [--quick] [--json] [--save]
 
 Trained with 8 turns, tested with `turns`, at temperature 1. The prompt names the limit, so a shorter budget is read off
 the same games (`metrics.success_within`): it is how many were won by then. The models are those of `compare.py`,
@@ -9,7 +9,6 @@ trained where they are missing. The base model has never seen a game longer than
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -43,13 +42,9 @@ def main() -> None:
         rows = [play_long(lab, arm, seed, args.turns) for seed in range(1 if arm == "base" else lab.seeds)]
         curves = [[found.mean for found in success_within(row["drawn"]["won"], args.turns)] for row in rows]
         table[arm] = [sum(column) / len(column) for column in zip(*curves, strict=True)]
-    if args.json:
-        print(json.dumps(table))
-        return
     at = range(2, args.turns + 1, 2)
-    print(f"{'turns':15}" + "".join(f"{n:7}" for n in at))
-    for arm, row in table.items():
-        print(f"{arm:15}" + "".join(f"{row[n - 1]:7.3f}" for n in at))
+    rows = [[arm, *(round(row[n - 1], 3) for n in at)] for arm, row in table.items()]
+    common.print_rows(args, "figure8", ["arm", *(f"within {n}" for n in at)], rows, table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Transfer (ΔBelief-RL, figure 9, for a tiny model): to other kinds of secret, or to a longer game with more of them.
 
-    python recipes/delta_belief/figure9.py [--to kinds|lmrl] [--arms ARM ...] [--quick] [--json]
+    python recipes/delta_belief/figure9.py [--to kinds|lmrl] [--arms ARM ...] [--quick] [--json] [--save]
 
 The paper tests on other environments, which a model that knows the words of one cannot read. In their place:
 
@@ -77,7 +77,7 @@ def main() -> None:
     args = parser.parse_args()
     lab = common.lab_of(args)
     found = {arm: [PARTS[args.to](lab, arm, seed) for seed in range(lab.seeds)] for arm in ("base", *args.arms)}
-    common.show_table(common.compare_models(found, "base"), "base", args.json)
+    common.show_table(common.compare_models(found, "base"), "base", args, f"figure9_{args.to}")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
     python recipes/delta_belief/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
     python recipes/delta_belief/paper.py --only delta_belief-1.7B --out runs/delta_belief/paper
 
-Two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. Everything else is in the presets of
-`sonde.train.presets`, with what the paper's code does otherwise than the paper: it asks `Is it '<target>'?`, and games
-that have ended stand with zeros in the means of later turns. The paper begins with weights that were fine-tuned
-(`delta_belief_sft`) on games of a stronger model; `--model` takes such a folder, and the names here are the models they
-were made from. It has not been run: no GPU was at hand.
+Two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. Everything else is in the presets
+`starpo_code` and `delta_belief_code`, with what the paper's code does otherwise than the paper. The paper begins with
+weights that were fine-tuned (`delta_belief_sft`) on games of a stronger model; `--model` takes such a folder, and the
+names here are the models they were made from. The checkpoint to test is the one that wins most games of the 198 words
+of `val`, in the folder `best`. It has not been run: no GPU was at hand.
 
 What a training costs is estimated from games of 20 turns (the most there may be) with the questions of the reference
 solver: tokens that the model says, that it is trained on, and that its beliefs add, and operations for them, 2 per
@@ -22,7 +22,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import sonde
 from sonde.beliefs.elicitation import belief_probes
@@ -30,13 +29,12 @@ from sonde.core import Episode
 from sonde.core.types import Json
 from sonde.runs.rollout import collect_trajectories
 from sonde.train.collect import Game
-from sonde.train.credit import TurnWise
 from sonde.train.learn import learn_online
 from sonde.train.presets import describe_preset, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.training import Training
 
-ENV = {"name": "twenty_questions", "preset": "delta_belief", "as_published": True}
+ENV = {"name": "twenty_questions", "preset": "delta_belief", "rules": "code"}
 USER = {
     "name": "users:llm",
     "model": {"name": "models:http", "model": "Qwen/Qwen3-14B", "base_url": "http://localhost:8000/v1"},
@@ -63,12 +61,10 @@ class Config:
 
     @property
     def training(self) -> Training:
-        """The preset of this size, as the paper's code has it."""
-        found = preset(self.method + ("_4b" if self.size == "4B" else ""))
-        published = {"rewarders": (BeliefGain(template="question"),), "credit": TurnWise(as_published=True)}
-        changes: dict[str, Any] = {"template": {"enable_thinking": False}, "max_new_tokens": 128}
-        changes |= published if self.method == "delta_belief" else {}
-        return replace(found, online=replace(found.online, **changes))
+        """The preset of this size, as the paper's code has it, with the words of `val` played every four rollouts."""
+        found = preset(f"{self.method}_code" + ("_4b" if self.size == "4B" else ""))
+        every = 4 * found.online.updates_per_rollout
+        return replace(found, online=replace(found.online, eval_every=every, eval_split="val", eval_k=4))
 
 
 CONFIGS: Mapping[str, Config] = {

@@ -13,19 +13,17 @@ weaker one. `--users http:MODEL --make_user-url URL` asks another.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import common
-from common import ARMS, Lab, Row, estimate_success, format_estimate
+from common import ARMS, Cell, Lab, Row, estimate_success, format_estimate
 
 import sonde
 from sonde.cli.players import model_seats
 from sonde.core import Policy
-from sonde.evaluation.metrics import Estimate
 
 RULES = "rules"
 LONGEST_REPLY = 24
@@ -67,12 +65,11 @@ def as_json(table: Table) -> dict[str, dict[str, Any]]:
     }
 
 
-def show_table2(table: Table) -> None:
-    users = list(next(iter(table.values())))
-    print(f"| arm | {' | '.join(users)} |\n|{'---|' * (len(users) + 1)}")
-    for arm, row in table.items():
-        cells: list[Estimate] = [estimate_success(row[name], "drawn") for name in users]
-        print(f"| {arm} | {' | '.join(map(format_estimate, cells))} |")
+def tabulate_users(table: Table) -> list[list[Cell]]:
+    return [
+        [arm, *(format_estimate(estimate_success(found, "drawn")) for found in row.values())]
+        for arm, row in table.items()
+    ]
 
 
 def main() -> None:
@@ -89,10 +86,7 @@ def main() -> None:
         }
         for arm in ("base", *args.arms)
     }
-    if args.json:
-        print(json.dumps(as_json(table)))
-    else:
-        show_table2(table)
+    common.print_rows(args, "table2", ["arm", *args.users], tabulate_users(table), as_json(table))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """StarPO at its best: how its loss is averaged, at two learning rates (ΔBelief-RL, tables 5 and 6, for a tiny model).
 
-    python recipes/delta_belief/table5.py [--rates 1e-3 3e-3] [--quick] [--json]
+    python recipes/delta_belief/table5.py [--rates 1e-3 3e-3] [--quick] [--json] [--save]
 
 The paper compares with a StarPO whose settings were searched for: `seq-mean-token-mean` is the mean over games of
 means over tokens, `token-mean` the mean over all tokens of a step. Its rates are 1e-5 and 3e-5, of models of 1.7 and 4
@@ -35,7 +35,7 @@ def main() -> None:
         for name in AGGREGATIONS:
             arm = f"{name}-{rate:g}"
             found[arm] = [common.train_model(at, arm, starpo_training(name), seed) for seed in range(lab.seeds)]
-    common.show_table(common.compare_models(found, "base"), "base", args.json)
+    common.show_table(common.compare_models(found, "base"), "base", args, "table5")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Unverified: never run with NeMo Gym, whose package is on no index here. A resources server for its `gymnasium_agent`.
+"""A resources server for NeMo Gym's `gymnasium_agent`.
 
-Written for NeMo Gym 0.4 (Python 3.12), whose `GymnasiumServer` has the methods `reset` and `step` below. Install sonde
-into its environment, copy this file to `resources_servers/sonde/app.py`, and make a data set, a line per world:
+Unverified: never run with NeMo Gym, whose package was not available. Written for NeMo Gym 0.4 (Python 3.12), whose
+`GymnasiumServer` has the methods `reset` and `step` below. Install sonde into its environment, copy this file to
+`resources_servers/sonde/app.py`, and make a data set with one line per world:
 
     python app.py wordle 1000 > train.jsonl
 
@@ -20,8 +21,8 @@ The configuration, `resources_servers/sonde/configs/sonde.yaml`; `max_steps` is 
           datasets:
           - {name: train, type: train, jsonl_fpath: train.jsonl}
 
-The environment's text is the next user message, the reward is that of the turn, and `truncated` says that the limit on
-turns ended the episode; at the end `info` has the outcome. Equal seeds are equal episodes.
+The environment's text is the next user message, the reward is that of the turn, and `truncated` means that the turn
+limit ended the episode; at the end `info` has the outcome. Equal seeds give equal episodes.
 """
 
 # pyright: reportMissingImports=false

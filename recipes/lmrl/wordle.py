@@ -5,7 +5,7 @@
 The paper normalises Wordle scores between -6 (six misses), the mean return of its dataset and the return of its best
 policy. The dataset was played by a mixture that draws any word of the list with probability 0.66 and a word consistent
 with everything seen otherwise (appendix D.3). We play the same mixture and our greedy-information solver on our 400
-words, once with the standard rule for repeated letters and once with the paper's (`as_published`). The word lists
+words, once with the standard rule for repeated letters and once with the paper's (`rules="code"`). The word lists
 differ, so equality is not to be expected, closeness is. `score_wordle` is `metrics.anchored_score` with the paper's
 points.
 """
@@ -60,8 +60,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     found: dict[str, dict[str, metrics.Estimate]] = {}
-    for rule, as_published in (("standard rule", False), ("as published", True)):
-        env = sonde.make("wordle", preset="lmrl", as_published=as_published)
+    for rule, rules in (("standard rule", "paper"), ("as published", "code")):
+        env = sonde.make("wordle", preset="lmrl", rules=rules)
         found[rule] = {
             "dataset": wordle_returns(env, Mixture(), max(1, args.episodes // 400)),
             "maximum": wordle_returns(env, sonde.make("agents:entropy"), 1),

@@ -11,11 +11,15 @@ import argparse
 import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.append(str(Path(__file__).parents[1]))
+from rows import Cell, save_table
 
 from sonde.core import AGENT, Env, Task, make
 from sonde.evaluation.evaluate import Evaluation, evaluate
@@ -66,11 +70,13 @@ class Parser(argparse.ArgumentParser):
         super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
         self.add_argument("--quick", action="store_true", help="a first look: one seed, few episodes, wide intervals")
         self.add_argument("--seeds", type=int, help="training seeds (default 3)")
+        self.add_argument("--tasks", type=int, help="training tasks, of every group where there are groups")
         self.add_argument("--tests", type=int, help="held-out tasks of an evaluation")
         self.add_argument("--out", type=Path, default=FOLDER, help=f"folder of runs and numbers (default {FOLDER})")
         self.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="seeds at a time")
         self.add_argument("--model", help="a folder or the name of a model, in place of the one that ships")
         self.add_argument("--json", action="store_true", help="print JSON instead of tables")
+        self.add_argument("--save", action="store_true", help="write the tables of the paper's page (docs/papers)")
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Any:
         parsed = super().parse_args(*args, **kwargs)
@@ -80,7 +86,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def choose_budget(args: argparse.Namespace, full: Budget, quick: Budget) -> Budget:
-    changes = {"seeds": args.seeds, "tests": args.tests}
+    changes = {"seeds": args.seeds, "tasks": args.tasks, "tests": args.tests}
     return (quick if args.quick else full)._replace(**{name: n for name, n in changes.items() if n is not None})
 
 
@@ -103,7 +109,7 @@ def map_seeds(job: Callable[..., Any], n: int, workers: int, *args: Any) -> list
 def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika:
     """SFT, then RPO from there, on the model's own episodes; everything is played at temperature 1, untruncated."""
     given = {
-        "model": subject.model, "envs": (subject.env,), "presets": TINY, "reference": "stage", "n_tasks": b.tasks,
+        "model": subject.model, "envs": (subject.env,), "presets": TINY, "n_tasks": b.tasks,
         "k": b.k, "temperature": 1.0, "min_p": 0.0, "tests": b.tests, "test_k": b.test_k, "test_temperature": 1.0,
         "test_min_p": 0.0, "agent": {"context": subject.context, "max_new_tokens": 8}, "hf": {"max_batch": 256},
         "seed": seed,
@@ -195,18 +201,38 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
-def publish(args: argparse.Namespace, name: str, tables: Sequence[Table], numbers: Mapping[str, Any]) -> None:
-    """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers."""
-    numbers = {**numbers, "quick": args.quick, "cpu_seconds": round(cpu_seconds(), 1)}
+def publish(
+    args: argparse.Namespace, name: str, tables: Sequence[Table], numbers: Mapping[str, Any],
+    saved: Mapping[str, Table] | None = None, seeds: int = 1,
+) -> None:  # fmt: skip
+    """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers. With `--save`
+    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page."""
+    seconds = round(cpu_seconds(), 1)
+    numbers = {**numbers, "quick": args.quick, "cpu_seconds": seconds}
     path = args.out / name / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(numbers, indent=2, default=vars), "utf-8")
+    for title, table in (saved or {}).items() if args.save else ():
+        heads, rows = ["of", *table.heads[1:]], [[as_cell(value) for value in row] for row in table.rows]
+        save_table("paprika", title, made_by(), heads, rows, range(seeds), seconds)
     if args.json:
         print(path.read_text("utf-8"))
         return
     for table in tables:
         print_table(table)
-    print(f"CPU seconds in all: {cpu_seconds():.0f}; written: {path}")
+    print(f"CPU seconds in all: {seconds:.0f}; written: {path}")
+
+
+def made_by() -> str:
+    """The command that runs this script, without where it writes."""
+    script, *words = sys.argv
+    kept = [w for i, w in enumerate(words) if w != "--save" and w != "--out" and words[i - 1 : i] != ["--out"]]
+    return " ".join(["python", f"recipes/paprika/{Path(script).name}", *kept])
+
+
+def as_cell(value: Any) -> Cell:
+    """A number or a text; estimates with their intervals."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def print_table(content: Table) -> None:

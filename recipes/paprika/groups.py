@@ -128,7 +128,8 @@ def main() -> None:
     rows = {at: [make_row(name, at, results) for name in maps] for at in (SAMPLED, GREEDY)}
     tables = [table for at, found in rows.items() for table in report(at, len(results), found)]
     numbers = {at: {"rows": [r._asdict() for r in found], **count_better(found)} for at, found in rows.items()}
-    publish(args, "groups", tables, {**numbers, "seeds": b.seeds})
+    saved = {"groups": tables[0], "groups_gains": tables[1], "groups_counts": tables[2]}
+    publish(args, "groups", tables, {**numbers, "seeds": b.seeds}, saved, b.seeds)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ def main() -> None:
     b, subject = choose_budget(args, FULL, QUICK), choose_subject(args, MAZE if args.env == "maze" else BEST_ARM)
     results = map_seeds(run_seed, b.seeds, args.workers, subject, b, args.out, tuple(args.methods))
     tables, numbers = report(f"{args.env}, {b.tests} test tasks", results, play_bounds(subject, b))
-    publish(args, args.env, tables, numbers)
+    publish(args, args.env, tables, numbers, {args.env: tables[0], f"{args.env}_gains": tables[1]}, b.seeds)
 
 
 if __name__ == "__main__":

@@ -187,11 +187,13 @@ def main() -> None:
     model = args.out / "smollm2" / "sft" / "model"
     try:
         with hide_progress_bars():
-            found = compare_maze_models(args, choose_budget(args, FULL, QUICK)) + compare_smollm2(model)
+            b = choose_budget(args, FULL, QUICK)
+            found = compare_maze_models(args, b) + compare_smollm2(model)
     except UserError as e:
         parser.error(str(e))
     skipped = "" if len(found) > len(TRAINED) else f" (SmolLM2 is left out: no {model}; run smollm2.py first)"
-    publish(args, "retention", report(found, skipped), {"rows": [k._asdict() for k in found]})
+    tables = report(found, skipped)
+    publish(args, "retention", tables, {"rows": [k._asdict() for k in found]}, {"retention": tables[0]}, b.seeds)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ and RPO, starting from the model of the round before, and is tested on held-out 
 0. *Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing
 known at the start of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
 
-Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round. The
-reference of RPO is the model that the round's SFT left; the paper names the checkpoint that the round began with.
+Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round.
 """
 
 from __future__ import annotations
@@ -101,7 +100,17 @@ def main() -> None:
     tables.append(Table("tasks picked of each map, mean over seeds", ["", "round", *maps], rows))
     won = {picker: [r[picker].won for r in results] for picker in PICKERS}
     success = {table.title: table.rows for table in tables[:2]}
-    publish(args, "rounds", tables, {"success": success, "picked": picks, "won_in_play": won, "seeds": b.seeds})
+    numbers = {"success": success, "picked": picks, "won_in_play": won, "seeds": b.seeds}
+    shown = [[f"{picker}, round {n}", *cells] for picker, n, *cells in rows]
+    picked = Table("picked", ["", *maps], shown)
+    publish(
+        args,
+        "rounds",
+        tables,
+        numbers,
+        {"rounds": tables[0], "rounds_greedy": tables[1], "rounds_picks": picked},
+        b.seeds,
+    )
 
 
 if __name__ == "__main__":

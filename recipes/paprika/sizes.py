@@ -156,7 +156,8 @@ def main() -> None:
         columns = {"random": [[e] for e in chance], "base": [[e] for e in base[at]]}
         columns |= {name: [list(row) for row in zip(*(r[name][at] for r in results), strict=True)] for name in TRAINED}
         tables += report(at, names, columns)
-    publish(args, "sizes", tables, {table.title: table.rows for table in tables})
+    saved = {"sizes": tables[0], "sizes_gains": tables[1], "sizes_greedy": tables[2], "sizes_greedy_gains": tables[3]}
+    publish(args, "sizes", tables, {table.title: table.rows for table in tables}, saved, b.seeds)
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def main() -> None:
     with hide_progress_bars():
         found = run_experiment(QUICK if args.quick else FULL, args.out)
     tables, numbers = report(found)
-    publish(args, NAME, tables, numbers)
+    publish(args, NAME, tables, numbers, {NAME: tables[0], f"{NAME}_training": tables[1]})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Teachers of best-arm identification, `random`, `noisy` and `strong`; and `greedy`, of which a model that has to count
-for itself learns to tell which machine is the best so far. They see what the agent is shown, no more."""
+"""Teachers of best-arm identification: `random`, `noisy` and `strong`; and `greedy`, from which a model that must count
+for itself learns which machine is the best so far. They see only what the agent sees."""
 
 from __future__ import annotations
 

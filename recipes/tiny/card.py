@@ -1,8 +1,8 @@
-"""Put the first of several trained models into the package, if all of them pass the gate, and write its card.
+"""Copy the first of several trained models into the package, if all pass the gate, and write its card.
 
     python recipes/tiny/card.py --env maze runs/tiny/maze-0 runs/tiny/maze-1 runs/tiny/maze-2 [--to FOLDER]
 
-The gate's numbers are those that `gate.py` left in the folders; they go into `training.json` and `CARD.md`.
+Reads the gate's numbers from the folders, where `gate.py` wrote them, and writes `training.json` and `CARD.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Teachers of circuit decoding: which probes they make, and which tables they give.
 
-`careless` ones probe anything and give any table; `fitting_tables` ones make no probe twice and give tables that
-agree with what they saw; `careful` ones take one circuit after another, probe where its tables differ most, and give
+`careless` ones probe at random and give random tables; `fitting_tables` ones repeat no probe and give tables that agree
+with the outputs seen; `careful` ones take one circuit after another, probe where its tables differ most, and give
 the likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
 """
 

@@ -1,7 +1,7 @@
 """Endless batches of teacher play as token ids, ready for training.
 
-A text is encoded once and remembered; a message is its role token, its text and `<|end|>`, just as the chat template
-writes it (`tests/models/files/test_shipped.py` compares the two). Rows of similar length share a batch.
+A text is encoded once and cached. A message is its role token, its text and `<|end|>`, as in the chat template
+(`tests/models/files/test_shipped.py` compares the two). Rows of similar length share a batch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a sonde-tiny model is trained to play: an environment, how it is shown, teachers and the plan of training.
+"""What a sonde-tiny model is trained on: an environment, its context, teachers, and a training plan.
 
-A teacher has a skill, drawn once per episode and kept to its end. The mixture of skills is what makes a novice that has
-seen everything a good player does: at temperature 1 it plays like the mixture, and training on its own play can pull
-the skill out.
+A teacher has a skill level, drawn once per episode. The mixture of levels makes a beginner that has seen everything a
+good player does: at temperature 1 it plays like the mixture, and training on its own play can select the skill.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What a sonde-tiny model must hold before it is shipped, measured as anybody would: by playing test tasks.
+"""The conditions for shipping a sonde-tiny model, measured by playing test tasks.
 
     python recipes/tiny/gate.py --env maze FOLDER [FOLDER ...] [--episodes 500]
 
-Each folder is a model of one training seed; what is measured is written into it, as `gate.json`. A model passes if, at
-temperature 1, (1) at least 99 % of its turns can be read; (2) the lower 95 % limit of its success is above the upper
+Each folder is a model of one training seed; the results are written into it as `gate.json`. A model passes if, at
+temperature 1, (1) at least 99 % of its turns are readable; (2) the lower 95 % limit of its success is above the upper
 limit of every floor, such as random legal play; (3) its upper limit is below the lower limit of the reference; (4) of
-20 samples of one task, at least 10 differ in their first ten replies, on average over 10 tasks (the first few often
-leave no choice: a corridor has one way). All play the same tasks, none of which the training saw.
+20 samples of one task, at least 10 differ in their first ten replies, on average over 10 tasks (the first few replies
+often have no alternative, as in a corridor). All models play the same tasks, which training did not see.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The network and its training from scratch: next-token prediction on everything that teachers saw and said.
+"""The network and its training from scratch: next-token prediction on the teachers' observations and answers.
 
 Source of the architecture: Llama (RMS norm, rotary positions, SwiGLU), here 96 wide, 3 layers, 4 heads, tied
-embeddings. Ours: the sizes and the schedule. Weights are float32; what is computed with them, bfloat16 where the plan
+embeddings. Ours: the sizes and the schedule. Weights are float32; computation is bfloat16 if the plan
 says so.
 """
 

@@ -1,4 +1,4 @@
-"""Teachers of the combination lock: `random` digits, those that are `possible` in their place, and the `likeliest`."""
+"""Teachers of the combination lock: `random` digits, digits `possible` in their place, and the `likeliest` digits."""
 
 from __future__ import annotations
 

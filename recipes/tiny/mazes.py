@@ -1,4 +1,4 @@
-"""Teachers of the maze: wanderers, from `blind` to `far`. None knows the way; each sees the goal when it is near."""
+"""Teachers of the maze, from `blind` to `far`-sighted: they explore at random until they see the goal."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python recipes/tiny/train.py --env best_arm --seed 0 --to runs/tiny/best_arm-0 [--steps N] [--quick] [--no-gate]
 
-Everything is drawn from `--seed`: on one machine, equal seeds give equal weights. One thread is used, so that CPU
-seconds can be compared. `--quick` trains a twentieth as long, to see that the recipe runs; such a model does not pass.
+All randomness comes from `--seed`: on one machine, equal seeds give equal weights. It uses one thread, so that CPU
+seconds are comparable. `--quick` trains a twentieth as long, to test the recipe; such a model does not pass the gate.
 """
 
 from __future__ import annotations

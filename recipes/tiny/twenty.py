@@ -1,7 +1,7 @@
-"""Teachers of twenty questions, preset small: `careless` and `attentive`, over a bank of questions that they know.
+"""Teachers of twenty questions, preset small: `careless` and `attentive`, with a fixed bank of questions.
 
-They know what is true of every thing and keep to what was replied. A careless one asks anything of the bank, again and
-again; an attentive one the best of a few that it has not asked. Neither asks as well as the reference.
+They know the facts about every thing, and use the replies. A careless teacher asks random questions of the bank, with
+repetitions; an attentive one the best of a few new questions. Neither asks as well as the reference.
 """
 
 from __future__ import annotations

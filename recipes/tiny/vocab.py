@@ -1,9 +1,9 @@
 """The tokenizer and the chat template of a sonde-tiny model: one token per word, number and sign of one environment.
 
-The vocabulary is that of texts the environment really shows or reads; anything else becomes `<unk>`. White space
-carries no meaning and is not kept, so every text comes back with single spaces. Roles and the end of a message are
-special tokens, and a chat only ever grows: the next turn extends the tokens of the last one. Phrases that a game is
-made of may be tokens too, so that what a tiny model has to learn is what they mean and not how they are spelled.
+The vocabulary covers the texts that the environment shows or reads; anything else becomes `<unk>`. White space is not
+kept, so decoded texts have single spaces. Roles and the end of a message are special tokens, and a chat only grows: the
+next turn extends the tokens of the last one. Common phrases of a game may be single tokens, so that a tiny model learns
+their meaning rather than their spelling.
 """
 
 from __future__ import annotations

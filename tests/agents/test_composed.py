@@ -14,8 +14,9 @@ import pytest
 import sonde
 from sonde.agents._shared.calls import ComposedAgent
 from sonde.core import Completion, Episode, Message, Model, Rng, Sampling
+from sonde.models._shared.json_beliefs import read_blocks
 from sonde.models.local.batching import Batcher
-from sonde.models.oracle import answer_call, read_blocks
+from sonde.models.oracle import Asked, Oracle, answer_call
 from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from tests.cases import each
 
@@ -135,7 +136,11 @@ class Pooled(Model):
             self.batches.append(len(tickets))
             for ticket in tickets:
                 messages, sampling = ticket.request
-                ticket.finish(Completion(text=answer_call(messages, Rng(sampling.seed, "oracle"))))
+                ticket.finish(
+                    Completion(
+                        text=answer_call(Asked(read_blocks(messages), Rng(sampling.seed, "oracle"), 1.0, Oracle()))
+                    )
+                )
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         return await self._batcher.submit((messages, sampling))

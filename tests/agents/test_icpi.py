@@ -10,7 +10,7 @@ from typing import Any
 
 import sonde
 from sonde.core import Completion, Episode, Message, Model, Sampling
-from sonde.models.oracle import read_blocks
+from sonde.models._shared.json_beliefs import read_blocks
 
 ENV = sonde.make("river_swim", horizon=4, sub_episodes=3)
 

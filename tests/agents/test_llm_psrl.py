@@ -15,7 +15,8 @@ from sonde.agents._shared.priors import well_specified_prior
 from sonde.agents.llm_psrl import LLMPSRL
 from sonde.core import Env, Episode, Policy, Trajectory, UserError, build
 from sonde.evaluation import regret
-from sonde.models.oracle import Oracle, read_blocks
+from sonde.models._shared.json_beliefs import read_blocks
+from sonde.models.oracle import Oracle
 from sonde.runs.rollout import collect_trajectories
 from tests.cases import each
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import sonde
 from sonde.core import Episode
-from sonde.models.oracle import read_blocks
+from sonde.models._shared.json_beliefs import read_blocks
 from sonde.runs.rollout import collect_trajectories
 
 from .test_calls import Scripted

@@ -39,12 +39,29 @@ RANDOM = sonde.make("agents:random")
         ("thompson", "river_swim", "env: got river_swim, a tabular problem, allowed: bandit"),
         ("text_nav_walker", "mastermind", "env: got mastermind, allowed: text_nav"),
         ("ucb1", "river_swim", "env: got river_swim, a tabular problem, allowed: bandit"),
+        ("user_personalization", "wordle", "agents:user_personalization: wordle"),
+        ("user_personalization_floor", "wordle", "agents:user_personalization_floor: wordle"),
+        ("users:persona", "wordle", "users:persona: wordle"),
+        ("car_dealer", "wordle", "agents:car_dealer: wordle"),
+        ("car_dealer_sellers", "wordle", "agents:car_dealer_sellers: wordle"),
+        ("users:buyer", "wordle", "users:buyer: wordle"),
+        ("customer_service", "wordle", "agents:customer_service: wordle"),
+        ("users:customer", "wordle", "users:customer: wordle"),
+        ("users:chainer", "mastermind", "env: got mastermind, allowed: word_chaining"),
+        ("users:trapper", "mastermind", "no words and kinds"),
+        ("users:minimax", "wordle", "users:minimax: env: got wordle, allowed: chess"),
+        ("guess_my_city", "mastermind", "has no filter over cities"),
+        ("murder_mystery", "wordle", "no filter over culprits"),
+        ("users:narrator", "wordle", "does not give this seat case, question"),
+        ("twenty_questions", "wordle", "no filter over topics"),
     ],
 )
 def test_other_environments_are_refused(agent: str, env: str, message: str) -> None:
     made = sonde.make(env)
     with pytest.raises(UserError, match=message):
-        sonde.make(f"agents:{agent}").act_now(Episode.begin(made, made.tasks("test")[0]).view())
+        sonde.make(agent if ":" in agent else f"agents:{agent}").act_now(
+            Episode.begin(made, made.tasks("test")[0]).view()
+        )
 
 
 @each(
@@ -73,6 +90,12 @@ def test_other_environments_are_refused(agent: str, env: str, message: str) -> N
         ("thompson", {"losses": float("inf")}, "losses: got"),
         ("thompson", {"wins": 0.0}, "wins: got"),
         ("ucb1", {"width": -1.0}, "width: got"),
+        ("text_nav_walker", {"half": "left"}, "half: "),
+        ("text_nav_walker", {"near": 1.5}, "near: got 1.5"),
+        ("car_dealer_sellers", {"style": "rude"}, "style: "),
+        ("chess", {"depth": 9}, "depth: got 9, allowed: 1 to 6"),
+        ("guess_my_city", {"most_replies": 1}, ".*most_replies"),
+        ("murder_mystery", {"sure": 0.0}, ".*sure"),
     ],
 )
 def test_wrong_settings_are_named(agent: str, config: dict[str, Any], message: str) -> None:

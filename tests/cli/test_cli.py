@@ -20,6 +20,7 @@ from sonde.core import Env, SondeError
 from sonde.models.remote.verdicts import ConversationWarning
 from sonde.runs.limits import BudgetWarning
 from sonde.runs.store import Run
+from tests.cases import each
 
 from ..models.server import Server, reply
 
@@ -82,7 +83,7 @@ def test_list_names_everything() -> None:
     assert all(as_json("list")["envs"].values()), "every environment says what it is"
 
 
-@pytest.mark.parametrize("name", sonde.names())
+@each("name", sonde.names())
 def test_show_tells_the_facts_and_the_opening(name: str) -> None:
     text = " ".join(run("show", name).split())
     env = sonde.make(name)
@@ -101,8 +102,8 @@ def test_show_takes_a_preset() -> None:
 # --- eval ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "label"),
+@each(
+    "options, label",
     [(["--agent", "random"], "random"), (["--agent", "entropy"], "entropy"), (FAKE, "llm (fake)")],
 )
 def test_eval(options: list[str], label: str) -> None:

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from sonde.cli.app import app
+from sonde.cli.app import COMMANDS, DATASET_COMMANDS, MODELS_COMMANDS, app, load_command
 from sonde.cli.commands import Command, command_line
 from sonde.cli.evaluate import EvalCommand, PlayOptions, RolloutCommand
 from sonde.cli.train import TrainCommand
+from tests.cases import each
+
+ENTRIES = {entry.name: entry for entry in COMMANDS}
 
 
 def options(command: str) -> dict[str, Any]:
-    return {p.name: p for p in get_command(app).commands[command].params if p.name != "help"}  # type: ignore[attr-defined]
+    return {str(p.name): p for p in load_command(ENTRIES[command]).params if p.name != "help"}
 
 
-@pytest.mark.parametrize(
-    ("name", "command"), [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)]
-)
+def test_the_help_of_all_commands_says_what_their_own_help_says() -> None:
+    for entry in (*COMMANDS, *DATASET_COMMANDS, *MODELS_COMMANDS):
+        told = (load_command(entry).help or "").split("\n\n")[0]
+        assert " ".join(told.split()) == entry.summary, entry.name
+
+
+def test_help_loads_no_command() -> None:
+    """What only a command needs is not imported before it runs."""
+    code = "import sys, sonde.cli.app as a; sys.argv[1:] = ['--help']; a.app(standalone_mode=False); "
+    code += "print(*(m for m in ('torch', 'aiohttp', 'numpy', 'sonde.viewer', 'sonde.train') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+@each("name, command", [("eval", EvalCommand), ("rollout", RolloutCommand), ("train", TrainCommand)])
 def test_the_options_of_a_command_are_the_fields_of_its_class(name: str, command: type[Command]) -> None:
     assert options(name).keys() == {f.name for f in fields(command)}  # type: ignore[arg-type]
 
@@ -37,8 +52,8 @@ def test_eval_and_rollout_share_their_options() -> None:
     assert [(p["split"].show_default, p["k"].show_default) for p in (a, b)] == [("test", "4"), ("train", "1")]
 
 
-@pytest.mark.parametrize(
-    ("name", "command", "line"),
+@each(
+    "name, command, line",
     [
         ("eval", EvalCommand(), "sonde eval"),
         ("eval", EvalCommand(envs=["a", "b"], k=2, gains=False), "sonde eval a b -k 2 --no-gains"),
@@ -54,7 +69,7 @@ def test_eval_and_rollout_share_their_options() -> None:
 def test_a_command_gives_the_line_that_asks_for_it(name: str, command: Command, line: str) -> None:
     assert command_line(name, command, without=("runs",)) == line
     arguments = shlex.split(line)[2:]
-    assert get_command(app).commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
+    assert load_command(ENTRIES[name]).make_context(name, arguments)
 
 
 def test_mistakes_in_words_that_are_no_options_are_found() -> None:

@@ -22,7 +22,7 @@ def test_it_makes_two_runs_and_a_card(tmp_path: Path) -> None:
     found = json.loads(run(*MAZE, "--out", to, "--json"))
     assert found["parts"]["train"]["size"] == 10 and found["parts"]["eval"]["size"] == 1
     assert "train: 10 episodes, 10 there, about 0 s of one core" in run(*MAZE, "--out", to, "--dry-run")
-    assert "begun with another configuration" in failure(*MAZE, "--out", to, "--seed", "1")
+    assert "started with another configuration" in failure(*MAZE, "--out", to, "--seed", "1")
     run(*MAZE, "--out", to, "--seed", "1", "--fresh")
 
 

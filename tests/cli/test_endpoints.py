@@ -16,6 +16,7 @@ from sonde.cli.players import model_config, model_seats
 from sonde.models.http import Http
 from sonde.models.remote.providers import Provider, load_providers, provider_config
 from sonde.runs.run import RunConfig
+from tests.cases import each
 
 from ..models.server import Request, reply, says, serving
 from .invoke import failure, run
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.Endpo
 URL = "http://localhost:8000/v1"
 
 
-@pytest.mark.parametrize("name", load_providers())
+@each("name", load_providers())
 def test_a_provider_is_http_with_settings(name: str) -> None:
     known, model = load_providers()[name], sonde.build(model_config(f"{name}:some/model:free", None))
     assert isinstance(model, Http) and model.model == "some/model:free"
@@ -141,8 +142,8 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says_so"),
+@each(
+    "assignment, says_so",
     [
         ("omit=[min_p]", "-o: unknown name 'omit'; known: "),
         ("omit=[min_p]", "seats.agent.model.model.omit"),
@@ -163,8 +164,7 @@ def test_an_option_at_a_wrong_place_is_led_to_the_right_one(assignment: str, say
     assert says_so in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "assignment",
+@each("assignment",
     ["seats.agent.model.model.omit=[min_p]", "seats.agent.model.model.extra.top_k=5", "k=2", "env.preset=paprika",
      "seats.agent.model.name=models:http", "seats.user.model.omit=[x]", "seats.judge={}"],
 )  # fmt: skip

@@ -15,15 +15,16 @@ import sonde
 from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.runs.store import Run
+from tests.cases import Checks, each
 
 from ..models.server import Handler, Request, Server, says
 
-SEATED = [
-    (name, preset)
-    for name in sonde.names()
-    for preset in sonde.make(name).presets
-    if len(sonde.make(name, preset=preset).spec.seats) > 1
-]
+
+def list_seated() -> list[tuple[str, str]]:
+    """Environments and presets in which somebody else than the agent speaks."""
+    presets = [(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
+    return [(name, preset) for name, preset in presets if len(sonde.make(name, preset=preset).spec.seats) > 1]
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +104,7 @@ def test_seats_have_lines_of_their_own() -> None:
     assert "200" in calls["guess_my_city"] and "100" in calls["agent"] and {"100", "500"} <= set(calls["user"])
 
 
-@pytest.mark.parametrize(("env", "preset"), SEATED)
-@pytest.mark.parametrize("junk", [True, False])
+@each("env, preset, junk", lambda: [(*seated, junk) for junk in (True, False) for seated in list_seated()])
 def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: str, junk: bool) -> None:
     judged = {"judge": "seat"} if "judge" in sonde.make(env).config else {}
     made = sonde.make(env, preset=preset, **judged)
@@ -118,3 +118,57 @@ def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: s
         for seat, n in spoken.items():
             usual, again = made.acts(seat)
             assert n <= usual + again, f"{seat} spoke {n} times"
+
+
+def count_made(tmp: Path, config: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """What the dry run says of a configuration with fake models, and how many completions its episodes then hold."""
+    import yaml
+
+    path = tmp / f"c{len(list(tmp.glob('c*.yaml')))}.yaml"
+    path.write_text(yaml.safe_dump(config))
+    args = ["eval", "--config", str(path), "-n", "2", "-k", "1", "--no-gains", "--runs", str(path.with_suffix(""))]
+    (said,) = json.loads(invoke(*args, "--dry-run", "--json"))
+    invoke(*args)
+    (folder,) = path.with_suffix("").iterdir()
+    return said, sum(len(act.action.completions) for t in Run.load(folder) for act in t.acts)
+
+
+def test_policies_that_wrap_models_are_counted(tmp_path: Path) -> None:
+    """The case that was found: 0 calls were said of `switch` and `diluted`."""
+    lost = {"name": "agents:llm", "model": {"name": "models:fake", "script": ["<Answer>(no move)</Answer>"]}}
+    env = {"name": "minesweeper", "max_turns": 5}
+    checks = Checks()
+
+    def check(agent: dict[str, Any], calls: int, made: int | None = None) -> None:
+        said, counted = count_made(tmp_path, {"env": env, "seats": {"agent": agent}})
+        assert said["calls"] == calls
+        assert counted <= calls if made is None else counted == made
+
+    program = {"name": "agents:random"}
+    for name, agent, calls in (
+        ("switch of two", {"name": "agents:switch", "first": lost, "then": lost, "turn": 2}, 10),
+        ("switch from a program", {"name": "agents:switch", "first": program, "then": lost, "turn": 2}, 6),
+        ("switch to a program", {"name": "agents:switch", "first": lost, "then": program, "turn": 3}, 6),
+        ("switch too late", {"name": "agents:switch", "first": lost, "then": program, "turn": 9}, 10),
+        ("diluted", {"name": "agents:diluted", "policy": lost, "epsilon": 0.5}, 10),
+        ("one of", {"name": "agents:one_of", "policies": [lost, program]}, 10),
+        ("none", {"name": "agents:diluted", "policy": program, "epsilon": 0.5}, 0),
+    ):
+        checks.run(name, lambda agent=agent, calls=calls: check(agent, calls))
+    checks.report()
+
+
+def test_best_of_n_asks_for_every_candidate(tmp_path: Path) -> None:
+    """And, by belief, scores it, after the user has answered it."""
+    model = {"name": "models:fake", "script": ["Is it alive?"]}
+    player = {"name": "agents:llm", "model": model}
+    env = {"name": "twenty_questions", "max_turns": 4}
+    seats = {"agent": {"name": "agents:best_of_n", "player": player, "n": 3, "by": "belief"},
+             "user": {"name": "users:llm", "model": {"name": "models:fake", "script": ["No"]}}}  # fmt: skip
+    said, _ = count_made(tmp_path, {"env": env, "seats": seats})
+    assert {seat: cost["calls"] for seat, cost in said["seats"].items()} == {"agent": 2 * 4 * 6, "user": 2 * 4 * 4}
+    assert said["completion_tokens"] == 2 * 4 * 3 * sonde.make("twenty_questions").spec.max_new_tokens + 2 * 16 * 1024
+    del seats["user"]
+    seats["agent"]["by"] = "expected"
+    said, _ = count_made(tmp_path, {"env": env, "seats": seats})
+    assert said["calls"] == 2 * 4 * 3

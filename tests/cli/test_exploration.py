@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.store import Run
+from tests.cases import each
 
 SAYS_ALL = ["Hypothesis: {012|345|678}\nBeliefs: {a|b}\nNote: n\nAction: {0|1|2|3|4|5}"]
 FAKE = ["--model", "fake", "-o", f"seats.agent.model.pattern={json.dumps(SAYS_ALL)}"]
@@ -61,7 +62,7 @@ def test_models_of_sub_calls_are_configured_like_any_other() -> None:
     }
 
 
-@pytest.mark.parametrize("agent", ["llm_psrl", "reflexion", "icrl"])
+@each("agent", ["llm_psrl", "reflexion", "icrl"])
 def test_a_fake_model_plays_like_any_other(agent: str) -> None:
     found = evaluated("combination_lock", "--agent", agent, *FAKE, "-n", "3", "-k", "1", "--no-gains")
     assert sum(found["kinds"].values()) == 3 and found["kinds"]["error"] == 0
@@ -93,4 +94,30 @@ def test_a_dry_run_counts_sub_calls() -> None:
 def test_the_agent_of_a_run_is_on_record() -> None:
     found = evaluated("combination_lock", "--agent", "llm_psrl", "--model", "oracle", "-n", "1", "-k", "1")
     (trajectory,) = Run.load(Path(found["folder"]))
-    assert trajectory.policies[AGENT]["model"] == {"name": "models:oracle", "malformed": 0.0}
+    assert trajectory.policies[AGENT]["model"] == {
+        "name": "models:oracle", "malformed": 0.0, "greedy": 0.0, "forgets": 0.0, "sight": None,
+    }  # fmt: skip
+
+
+def test_roles_of_a_run_are_scored() -> None:
+    """A forgetting updater: its role is named, the sampler draws what it was handed, the policy is optimal."""
+    args = ["combination_lock", "--agent", "llm_psrl", "--model", "oracle", "-n", "3", "-k", "2", "--no-gains"]
+    folder = evaluated(*args, "-o", "seats.agent.model.forgets=0.4")["folder"]
+    found = json.loads(run("roles", folder, "--json", "--draws", "20"))
+    updater, sampler, policy = found["roles"]
+    assert found["episodes"] == 6 and updater["measures"]["forgotten"]["mean"] > 0.1
+    assert sampler["measures"]["possible"]["mean"] == policy["measures"]["optimal"]["mean"] == 1.0
+    assert found["draws"]["draws"] == 120 and found["draws"]["gap"]["mean"] < 2 * found["draws"]["chance"]["mean"]
+    table = run("roles", folder)
+    assert "combination_lock, 6 episodes" in table and "forgotten" in table and "repeated draws" not in table
+
+
+def refused(*args: str) -> str:
+    """The error that ends a command."""
+    return str(CliRunner().invoke(app, list(args)).exception)
+
+
+def test_roles_of_other_agents_are_refused() -> None:
+    folder = evaluated("combination_lock", "--agent", "psrl", "-n", "1", "-k", "1", "--no-gains")["folder"]
+    assert "got another agent's, allowed: agents:llm_psrl" in refused("roles", folder)
+    assert "--draws: got 1, allowed: 2 or more" in refused("roles", folder, "--draws", "1")

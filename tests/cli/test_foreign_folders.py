@@ -20,6 +20,7 @@ from sonde.viewer.site import pages
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 from sonde.viewer.site.play import Games, describe_outside
+from tests.cases import each
 
 from .invoke import failure, run
 
@@ -123,7 +124,7 @@ def test_ones_own_class_needs_no_trust_in_the_process_that_made_it(
     assert evaluate(played).n_tasks == 2 and build_recorded(env.config) == env
 
 
-@pytest.mark.parametrize(("config", "reach"), [
+@each("config, reach", [
     ({"name": "nobody_has:This"}, "imports nobody_has"),
     ({"name": "openenv:http://169.254.169.254/latest"}, "asks http://169.254.169.254/latest"),
     ({"name": "gymnasium:nobody_has:X-v0"}, "imports nobody_has"),

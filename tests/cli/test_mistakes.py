@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import sonde
 from sonde.cli.app import app
 from sonde.runs.store import Run
+from tests.cases import each
 
 from .test_cli import mistake, process, write_config
 
@@ -38,8 +39,8 @@ FAKE = ["eval", "mastermind", "--model", "fake", "-n", "1"]
 RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (["show", "masterminf"], "unknown name 'masterminf' (did you mean 'mastermind'?)"),
         (["eval", "masterminf", "--agent", "random"], "did you mean 'mastermind'"),
@@ -49,7 +50,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "--agent", "random"], "config: missing env"),
         (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
         (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
-        (["eval", "mastermind", "--model", "fake"], "script, pattern"),
+        (["eval", "mastermind", "--model", "fake", "-o", "seats.agent.model.latency=-1"], "latency: got -1"),
         ([*RANDOM, "--model", "fake"], "--model: agent 'random' takes no model"),
         ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: only with --model http:NAME"),
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
@@ -95,8 +96,8 @@ def test_a_mistake_is_named(args: list[str], says: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (["show", "masterminf"], "environment: unknown name 'masterminf' (did you mean 'mastermind'?)"),
         (["eval", "mastermind", "--bogus"], "No such option: --bogus"),
@@ -121,8 +122,8 @@ def test_alone_it_shows_its_help_and_nothing_else() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("typed", "offered"),
+@each(
+    "typed, offered",
     [
         ("sonde ev", {"eval"}),
         ("sonde eval wo", {"word_chaining", "word_guess", "wordle"}),
@@ -163,7 +164,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
 # --- help ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_help_explains_every_option(command: str) -> None:
     text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
     found = sonde_command(command)
@@ -183,9 +184,9 @@ def test_help_groups_the_commands() -> None:
 
 
 def sonde_command(name: str) -> Any:
-    from typer.main import get_command
+    from sonde.cli.app import COMMANDS, load_command
 
-    return get_command(app).commands[name]  # type: ignore[attr-defined]
+    return next(load_command(entry) for entry in COMMANDS if entry.name == name)
 
 
 def test_help_tells_defaults_that_depend_on_the_command() -> None:
@@ -194,4 +195,4 @@ def test_help_tells_defaults_that_depend_on_the_command() -> None:
     }
     assert "Samples per task. [default: (4)]" in texts["eval"]
     assert "Samples per task. [default: (1)]" in texts["rollout"]
-    assert "train or test. [default: (train)]" in texts["rollout"]
+    assert "train, test, or another of the preset. [default: (train)]" in texts["rollout"]

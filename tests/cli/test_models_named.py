@@ -16,6 +16,7 @@ from sonde.cli.players import model_config, model_seats, model_to_train
 from sonde.core import AGENT, SondeError, UserError
 from sonde.models.files.fetch import fetchable_models
 from sonde.runs.store import Run
+from tests.cases import each
 
 from ..models.server import Server, says
 
@@ -56,14 +57,14 @@ WHERE = [
 ]
 
 
-@pytest.mark.parametrize("command", WHERE, ids=[" ".join((c[0], c[-1])) for c in WHERE])
+@each("command", WHERE, ids=[" ".join((c[0], c[-1])) for c in WHERE])
 def test_a_near_name_is_offered_wherever_a_model_is_named(command: list[str]) -> None:
     assert "got 'smolm2' (did you mean 'smollm2'?)" in mistake(*command, "smolm2")
     assert "(did you mean 'sonde-tiny-maze'?)" in mistake(*command, "sonde-tiny-mase")
     assert "hf:" in mistake(*command, "hf:"), "a backend without a name is no model"
 
 
-@pytest.mark.parametrize("name", fetchable_models())
+@each("name", fetchable_models())
 def test_known_names_work_wherever_a_model_is_named(name: str) -> None:
     assert model_config(name, None) == model_config(f"hf:{name}", None) == {"name": "models:hf", "model": name}
     assert model_to_train(name) == model_to_train(f"hf:{name}") == name
@@ -115,7 +116,7 @@ def served(handler: Any, *args: str) -> tuple[list[dict[str, Any]], Result]:
 HERE = ["--temperature", "1.5", "--max-new-tokens", "33"]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         ["eval", "mastermind", "--no-gains", "--model", "http:m", "--base-url", "URL", "-n", "1", "-k", "1"],

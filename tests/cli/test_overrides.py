@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.cli.overrides import apply_overrides
-from sonde.cli.train import override_training
+from sonde.cli.training_overrides import override_training
 from sonde.core import AGENT, UserError
 from sonde.train.credit import ReturnToGo, TurnWise
 from sonde.train.curriculum import UCB
@@ -21,6 +21,7 @@ from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
 from sonde.train.training import Training
+from tests.cases import each
 
 DELTA = PRESETS["delta_belief"]
 
@@ -64,20 +65,20 @@ def test_one_weight_of_the_rewards_is_changed() -> None:
 
 
 def test_one_option_of_credit_or_of_a_bandit_is_changed() -> None:
-    assert online("online.credit.as_published=true").credit == TurnWise(as_published=True)
+    assert online("online.credit.rules=code").credit == TurnWise(rules="code")
     assert online("online.credit={scale: none}").credit == TurnWise(scale="none")
     assert online("online.credit=return_to_go").credit == ReturnToGo()
     assert online("online.bandit=ucb", "online.bandit.alpha=2").bandit == UCB(alpha=2)
 
 
 def test_rewarders_stay_beside_the_one_that_is_changed_or_added() -> None:
-    assert online("online.rewarders.belief.of=start").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders.belief.baseline=start").rewarders == (BeliefGain(baseline="start"),)
     both = online("online.rewarders.exact_gain.tau=2", "online.rewarders.belief.aggregate=mean").rewarders
     assert both == (BeliefGain(aggregate="mean"), ExactGain(tau=2))
     assert online("online.rewarders.exact_gain={}").rewarders == (BeliefGain(), ExactGain())
     alone = online("online.rewarders=[exact_gain]", "online.rewards={exact_gain: 1}").rewarders
     assert alone == (ExactGain(),), "a whole list replaces"
-    assert online("online.rewarders={belief: {of: start}}").rewarders == (BeliefGain(of="start"),)
+    assert online("online.rewarders={belief: {baseline: start}}").rewarders == (BeliefGain(baseline="start"),)
 
 
 def test_free_mappings_keep_what_else_they_hold() -> None:
@@ -118,8 +119,8 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
     assert after == {**before, path: value}, name
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
+@each(
+    "said, message",
     [
         ("online.template.a.b.c=1", ""),
         ("settings=1", "train: settings: got 1, allowed: TrainSettings"),
@@ -136,7 +137,7 @@ def test_any_number_of_any_preset_can_be_changed_alone(place: tuple[str, str], v
 )
 def test_what_is_not_there_is_named_with_what_is(said: str, message: str) -> None:
     if not message:
-        assert online(said).template == {"a": {"b": {"c": 1}}}
+        assert online(said).template == {"enable_thinking": False, "a": {"b": {"c": 1}}}
         return
     with pytest.raises(UserError, match=message):
         asked(said)
@@ -174,8 +175,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert json.dumps(values) == before
 
 
-@pytest.mark.parametrize(
-    ("assignment", "says"),
+@each(
+    "assignment, says",
     [
         ("k", "-o: got 'k', allowed: PATH=VALUE"),
         ("=3", "-o: got '=3'"),

@@ -10,6 +10,7 @@ import sonde
 from sonde.agents.human import strip_tags
 from sonde.cli.app import app
 from sonde.core import Episode
+from tests.cases import each
 
 ENV = sonde.make("mastermind")
 CODE = str(ENV.tasks("test")[3].hidden)
@@ -78,7 +79,7 @@ def test_the_whole_syntax_works_too_and_hostile_text_is_only_text() -> None:
     assert f"1  {CODE}" in text, "the review shows the answer without its thinking"
 
 
-@pytest.mark.parametrize("typed", ["quit", "<b>", "</answer><answer>", "<answer></answer>", "12 3"])
+@each("typed", ["quit", "<b>", "</answer><answer>", "<answer></answer>", "12 3"])
 def test_what_is_no_answer_costs_nothing(typed: str) -> None:
     text = play(f"{typed}\n{CODE}\n")
     assert "Try again; this costs nothing." in text
@@ -106,7 +107,7 @@ def test_wordle_shows_tiles_and_the_way_back() -> None:
     assert "The same game again: sonde play wordle --task 5 --seed 1" in text
 
 
-@pytest.mark.parametrize("name", sonde.names())
+@each("name", sonde.names())
 def test_a_person_sees_no_tags(name: str) -> None:
     env = sonde.make(name)
     for preset in env.presets:
@@ -115,7 +116,7 @@ def test_a_person_sees_no_tags(name: str) -> None:
         assert "keep the thinking short" not in text
 
 
-@pytest.mark.parametrize("name", sonde.names())
+@each("name", sonde.names())
 def test_every_environment_can_be_played(name: str) -> None:
     env = sonde.make(name)
     others = sonde.default_policies(env)

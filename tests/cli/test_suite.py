@@ -13,6 +13,7 @@ import sonde
 from sonde.cli.app import app
 from sonde.core import UserError
 from sonde.evaluation.suites import suite_environments
+from tests.cases import each
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
@@ -155,8 +156,8 @@ def test_the_report_shows_games_of_several_seats() -> None:
     assert page.count("turns played") >= len(MTP), "the distributions of turns"
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),
@@ -168,3 +169,13 @@ def test_the_report_shows_games_of_several_seats() -> None:
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:
     assert says in mistake("--agent", "random", *args)
     assert not Path("runs").exists()
+
+
+def test_success_is_shown_by_a_tag_of_the_tasks() -> None:
+    play = ("twenty_questions", "--agent", "random", "-n", "12", "-k", "1", "--no-gains")
+    shown = run(*play, "--by", "difficulty")
+    assert "by difficulty" in shown and "medium" in shown
+    (found,) = as_json(*play)
+    groups = found["by_tag"]["difficulty"]
+    assert set(groups) <= {"easy", "medium", "hard"} and sum(g["n_tasks"] for g in groups.values()) == 12
+    assert mistake(*play, "--by", "length") == "--by: unknown name 'length'; known: category, difficulty"

@@ -17,6 +17,7 @@ from sonde.core import AGENT, SondeError
 from sonde.evaluation.run_evaluation import execute_run
 from sonde.runs.rollout import Plan, record_plan
 from sonde.runs.run import RunConfig, prepare_run
+from tests.cases import each
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\x00\u202eevil\u2066 [/foo] [bold]m[fp8] :smile:"
 DRIVING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -56,7 +57,7 @@ def test_what_a_model_said_is_shown_and_does_nothing() -> None:
     assert "[/foo] [bold]m[fp8] :smile:" in text
 
 
-@pytest.mark.parametrize("command", ["read", "rescore", "compare"])
+@each("command", ["read", "rescore", "compare"])
 def test_labels_are_never_markup(command: str) -> None:
     folder = str(evaluated("m[fp8] [/foo] :smile:"))
     text = run(command, folder, *([folder] if command == "compare" else []))
@@ -96,8 +97,8 @@ def test_a_person_at_play_is_shown_what_others_say(monkeypatch: pytest.MonkeyPat
     assert driving(kept.getvalue()) == set()
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@each(
+    "args, says",
     [
         (["play", "wordle", "--task", "-1"], "--task: got -1, allowed: 0 to "),
         (["play", "wordle", "--seed", "-3"], "seed: got -3, allowed: a whole number from 0"),

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from typer.testing import CliRunner
 
@@ -141,6 +142,16 @@ def test_values_are_learned_and_played_by() -> None:
     assert (config["heads"], config["beta"]) == ("q/model", 4.0) and config["heads_weights"]
 
 
+def test_cloning_is_an_objective_with_settings() -> None:
+    run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
+    own = ["train", "bc", "played", "--model", "model", "-o", "settings.epochs=1"]
+    run(*own, "--out", "o", "--settings", "tiny_bc", "-o", "rule.top=0.5")
+    told = json.loads(Path("o/data.json").read_text())
+    assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
+    assert told["items"] == 6, "the best half of all episodes, won or lost"
+    assert "names settings already" in mistake("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
+
+
 @pytest.mark.thorough
 def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     small = ["-o", "settings.batch_size=8", "-o", "settings.max_steps=2", "-o", "settings.save_steps=2",
@@ -218,18 +229,19 @@ def test_training_by_belief_is_one_command() -> None:
     told = " ".join(result.stderr.split("settings: ")[1].split()[:2])
     assert told == "delta_belief, but"
     data, (row,) = json.loads(Path("d/data.json").read_text()), _history("d")
-    assert data["online"]["credit"]["is"] == "TurnWise" and data["online"]["rewarders"]["belief"]["of"] == "current"
+    assert data["online"]["credit"]["is"] == "TurnWise"
+    assert data["online"]["rewarders"]["belief"]["baseline"] == "current"
     assert data["online"]["rewards"]["every"] == {"success": 2.0, "extra_turns": -0.05}
     assert data["options"]["aggregation"] == "token-mean" and row["belief"] >= 0.0 and row["seconds_measuring"] > 0.0
     run("train", "tiny_delta_belief", GAME, "--model", "model", "--out", "t", *SMALL[:4],
-        "-o", "online.rewarders.belief.of=start", "-o", "online.rewarders.belief.shaping=tanh",
+        "-o", "online.rewarders.belief.baseline=start", "-o", "online.rewarders.belief.shaping=tanh",
         "-o", "online.rewards={success: 1, every: {turns: -0.1, belief: 0.2}}",
-        "-o", "online.credit.as_published=true", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
+        "-o", "online.credit.rules=code", "-o", "online.rewards.every.turns=-0.2")  # fmt: skip
     online = json.loads(Path("t/data.json").read_text())["online"]
     assert online["rewards"] == {"success": 1, "every": {"turns": -0.2, "belief": 0.2}}
     belief = online["rewarders"]["belief"]
-    assert (belief["of"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
-    assert online["credit"] == {"is": "TurnWise", "scale": "std", "as_published": True, "eps": 1e-6}
+    assert (belief["baseline"], belief["shaping"], belief["template"]) == ("start", ["tanh"], "answer")
+    assert online["credit"] == {"is": "TurnWise", "scale": "std", "rules": "code", "eps": 1e-6}
 
 
 def test_models_take_the_other_seats_while_a_model_learns(tmp_path: Path) -> None:
@@ -290,6 +302,18 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     assert "sft: tiny_sft, but settings.lr 0.003 (0.001)" in result.stderr and "rpo: tiny_rpo\n" in result.stderr
 
 
+def test_what_a_pipeline_plays_is_estimated_and_nothing_is_written() -> None:
+    """Table 1 of PAPRIKA: 1,499 and 1,000 tasks to train on, 20 and 100 samples; two stages beside the base model."""
+    dry = ("paprika", "--out", "p", "twenty_questions", "mastermind", "--model", "model", "--dry-run")
+    play, much, evaluate, _, total = json.loads(run(*dry, "--json"))
+    assert (play["episodes"], play["models"], play["calls"]) == (1499 * 20, 1, 1499 * 20 * 20)
+    assert (much["episodes"], evaluate["episodes"], evaluate["models"]) == (1000 * 100, 367 * 4 * 3, 3)
+    assert total["calls"] == (1499 * 20 * 20 + 1000 * 100 * 12) + 3 * 4 * (367 * 20 + 500 * 12)
+    shown = run(*dry, "-o", "curriculum=ucb", "-o", "n_tasks=250", "-o", "by=env", "-o", "rounds=3")
+    assert "75,000" in shown, "at most all picks are of mastermind: 250 tasks, 100 samples, 3 rounds"
+    assert not Path("p").exists()
+
+
 @pytest.mark.thorough
 def test_the_pipeline_and_its_report() -> None:
     args = [
@@ -301,7 +325,7 @@ def test_the_pipeline_and_its_report() -> None:
     assert "<html" in Path("page.html").read_text()[:400].lower()
     found = json.loads(run(*args, "--json"))
     assert [stage["name"] for stage in found["stages"]] == ["base", "round-1-sft", "round-1-rpo"]
-    assert "begun with another configuration" in mistake(*args, "-o", "rounds=2")
+    assert "started with another configuration" in mistake(*args, "-o", "rounds=2")
 
 
 @pytest.mark.thorough
@@ -315,8 +339,8 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
     assert json.loads(Path("p/paprika.json").read_text())["tests"] == 4
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
+@each(
+    "args, message",
     [
         (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
@@ -346,7 +370,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.credit=turnwise"], "-o online.credit: unknown name 'turnwise'"),
         ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
-        ([*GRPO, "-o", "online.rewarders.beliefs.of=start"], "-o online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "-o", "online.rewarders.beliefs.baseline=start"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: sft learns from"),
@@ -371,7 +395,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
-        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --player"),
+        ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --server or --player"),
+        (
+            [*PAPRIKA, "--server", "http:m", "--base-url", "http://localhost:1/v1"],
+            "--server: got 'http:m', allowed: vllm:NAME",
+        ),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
         ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),
@@ -387,6 +415,6 @@ def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
     assert not Path("p").exists(), "nothing was begun"
 
 
-@pytest.mark.parametrize("command", ["train", "paprika"])
+@each("command", ["train", "paprika"])
 def test_help(command: str) -> None:
     assert "Usage" in run(command, "--help")

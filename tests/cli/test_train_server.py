@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.models.files.shipped import SHIPPED
 from sonde.train.training_folder import HISTORY

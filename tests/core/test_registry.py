@@ -154,7 +154,7 @@ def test_a_configuration_is_every_argument() -> None:
     "made",
     [
         make("mastermind", length=3, max_turns=5),
-        make("wordle", preset="lmrl", as_published=True),
+        make("wordle", preset="lmrl", rules="code"),
         make("agents:random"),
         make(f"{HERE}:Echo", inner=make("agents:entropy"), words=("x",)),
         make(f"{HERE}:Echo", inner=make(f"{HERE}:Echo", inner=make("agents:random"))),

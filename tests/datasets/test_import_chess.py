@@ -84,12 +84,14 @@ def _write_file(folder: Path, text: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("reward", "published"), [(-1, True), (0, False)])
-def test_a_lost_game_by_either_reward(reward: float, published: bool, tmp_path: Path) -> None:
+def test_a_lost_game_costs_one(tmp_path: Path) -> None:
     (first, f3), (second, g4) = FOOLS
-    (t,) = load_rows("chess", tmp_path, make_move(first, f3), make_move(second, g4, reward, True)).run
-    assert t.env["as_published"] is published and t.outcome is not None and t.outcome.kind == "loss"
-    assert t.acts[-1].action.text.replace(" ", "") == "Qh4#" and t.turns[-1].rewards.get(AGENT, 0.0) == reward
+    (t,) = load_rows("chess", tmp_path, make_move(first, f3), make_move(second, g4, -1, True)).run
+    assert t.env["rules"] == "paper" and t.outcome is not None and t.outcome.kind == "loss"
+    assert t.acts[-1].action.text.replace(" ", "") == "Qh4#" and t.turns[-1].rewards.get(AGENT, 0.0) == -1
+    (tmp_path / "free").mkdir()
+    lost = load_rows("chess", tmp_path / "free", make_move(first, f3), make_move(second, g4, 0, True))
+    assert len(lost.run) == 0
 
 
 def test_what_the_rules_of_chess_contradict_is_left_out(tmp_path: Path) -> None:

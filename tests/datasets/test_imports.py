@@ -249,7 +249,7 @@ def test_a_byte_order_mark_and_ends_of_lines_are_no_part_of_it(task: str, tmp_pa
 def test_a_file_is_read_once_and_another_one_is_refused(tmp_path: Path) -> None:
     before = load_rows("maze", tmp_path, HOME, CUT, HOME)
     assert len(import_file("maze", tmp_path / "data.jsonl", tmp_path / "run").run) == len(before.run) == 3
-    with pytest.raises(UserError, match=r"begun with another configuration: config\.imported\.sha256"):
+    with pytest.raises(UserError, match=r"started with another configuration: config\.imported\.sha256"):
         load_rows("maze", tmp_path, HOME)
 
 

@@ -105,7 +105,7 @@ def test_a_span_is_numbered_sample_by_sample() -> None:
 
 def test_another_seed_is_another_dataset(tmp_path: Path) -> None:
     make_runs("maze", tmp_path, 5)
-    with pytest.raises(UserError, match="begun with another configuration"):
+    with pytest.raises(UserError, match="started with another configuration"):
         make_runs("maze", tmp_path, 5, seed=1)
     assert export_lines(make_runs("maze", tmp_path / "1", 5, seed=1)["train"]) != export_lines(
         Run.load(tmp_path / "train")
@@ -160,7 +160,7 @@ def test_errors(tmp_path: Path) -> None:
     part: Part = make_parts(find_dataset("maze"), n=5)[0]
     with RunWriter.open(tmp_path / "other", {"env": "another"}):
         pass
-    with pytest.raises(UserError, match="begun with another configuration"):
+    with pytest.raises(UserError, match="started with another configuration"):
         fill_part(part, tmp_path / "other")
 
 

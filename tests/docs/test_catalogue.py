@@ -29,7 +29,7 @@ def test_users_and_models_are_up_to_date() -> None:
 
 def test_every_agent_has_a_page_that_is_up_to_date() -> None:
     build = runpy.run_path(str(DOCS / "build_agents.py"))
-    written, known = build["pages"](), build["known"]()
+    written, known = build["pages"](), build["load_notes"]()
     for name, text in written.items():
         assert (DOCS / "agents" / name).read_text("utf-8") == text, "run `python docs/build_agents.py`"
     for name in sonde.names("agents"):

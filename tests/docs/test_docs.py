@@ -32,7 +32,7 @@ def pages(wanted: Callable[[str], bool]) -> list[Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("page", pages(OUTPUTS["has_examples"]))
+@each("page", pages(OUTPUTS["has_examples"]))
 def test_examples_run_and_print_what_is_shown(page: Path) -> None:
     text = page.read_text("utf-8")
     assert OUTPUTS["filled"](text).splitlines() == text.splitlines(), "out of date: run `python docs/build_outputs.py`"

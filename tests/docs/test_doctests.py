@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import sonde
 from tests.cases import Checks
@@ -18,7 +19,10 @@ def test_examples() -> None:
     for module in pkgutil.walk_packages(sonde.__path__, "sonde."):
         if module.name.startswith(NEEDS_WEIGHTS) or module.name.endswith("__main__"):
             continue
-        found = doctest.testmod(importlib.import_module(module.name))
+        made = importlib.import_module(module.name)
+        if ">>>" not in Path(str(made.__file__)).read_text("utf-8"):  # doctest would look at every name, to find none
+            continue
+        found = doctest.testmod(made)
         examples += found.attempted
         checks.run(module.name, lambda found=found: check_results(found))
     checks.report()

@@ -16,7 +16,7 @@ BUILD: dict[str, Any] = runpy.run_path(str(DOCS / "build_environments.py"))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", sonde.names("envs"))
+@each("name", sonde.names("envs"))
 def test_a_page_is_up_to_date(name: str) -> None:
     found = (DOCS / "environments" / f"{name}.md").read_text("utf-8")
     assert found == BUILD["environment"](name), f"out of date: run `python docs/build_environments.py {name}`"

@@ -19,6 +19,10 @@ def test_every_paper_has_a_page_that_is_up_to_date() -> None:
         assert not BUILD["find_unused_tables"](paper), "each saved table is shown on the page"
 
 
+def test_the_page_of_all_papers_is_up_to_date() -> None:
+    assert (DOCS / "papers" / "index.md").read_text("utf-8") == BUILD["write_index"]()
+
+
 def test_a_reading_takes_its_numbers_from_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ROWS["save_table"].__globals__, "TABLES", tmp_path)
     monkeypatch.setitem(BUILD["read_table"].__globals__, "RESULTS", tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import runpy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ import sonde
 from tests.cases import each
 
 DOCS = Path(__file__).parents[2] / "docs"
-HOOKS: dict[str, Any] = runpy.run_path(str(DOCS / "hooks.py"))
+
+
+@cache
+def hooks() -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / "hooks.py"))
 
 
 def test_the_reference_has_every_name_of_the_package() -> None:
-    text = HOOKS["reference"]("Core", ("sonde",))
+    text = hooks()["reference"]("Core", ("sonde",))
     offered = {name: getattr(sonde, name) for name in sonde.__all__}
     names = [name for name, value in offered.items() if inspect.isclass(value) or inspect.isfunction(value)]
     assert len(names) > 20
@@ -25,21 +30,21 @@ def test_the_reference_has_every_name_of_the_package() -> None:
 
 
 def test_long_signatures_have_a_parameter_per_line() -> None:
-    wrapped = HOOKS["_wrapped"]
+    wrapped = hooks()["_wrapped"]
     assert wrapped("f(a: int) -> None") == "f(a: int) -> None"
     assert wrapped("f(a: dict[str, int], b) -> tuple[int]", 10) == "f(\n    a: dict[str, int],\n    b,\n) -> tuple[int]"
 
 
-@each("name", HOOKS["API"])
+@each("name", lambda: hooks()["API"])
 def test_pages_of_the_reference_are_in_the_navigation(name: str) -> None:
     assert f": api/{name}.md\n" in (DOCS.parent / "mkdocs.yml").read_text("utf-8")
 
 
 def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
     """From what is registered and from the files there are, whether or not what they need is installed here."""
-    pages = {name: HOOKS["reference"](*HOOKS["API"][name]) for name in ("users", "agents", "interop")}
+    pages = {name: hooks()["reference"](*hooks()["API"][name]) for name in ("users", "agents", "interop")}
     assert "ForwardRef" not in "".join(pages.values()) and "LockKnowledge(untried: int," in pages["agents"]
-    assert all(f"sonde.models.{name}" in HOOKS["API"]["models"][1] for name in sonde.names("models"))
+    assert all(f"sonde.models.{name}" in hooks()["API"]["models"][1] for name in sonde.names("models"))
     for kind in ("users", "agents"):
         for name in sonde.names(kind):
             cls = sonde.find(f"{kind}:{name}")
@@ -52,7 +57,7 @@ def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
 
 def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
     """As it is read from source, so it is where it can be imported."""
-    unimported = HOOKS["UNIMPORTED"]
+    unimported = hooks()["UNIMPORTED"]
     doc, offered = unimported["module"]("sonde.interop.session")
     from sonde.interop import session
 
@@ -73,7 +78,7 @@ def test_a_module_is_read_without_being_imported(tmp_path: Path) -> None:
 
 @each("notebook", sorted((DOCS.parent / "tours").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_is_a_page_with_all_that_it_holds(notebook: Path) -> None:
-    text, pictures = HOOKS["NOTEBOOKS"]["page"](notebook)
+    text, pictures = hooks()["NOTEBOOKS"]["page"](notebook)
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     outputs = [out for cell in code for out in cell["outputs"]]
@@ -87,4 +92,4 @@ def test_a_notebook_is_a_page_with_all_that_it_holds(notebook: Path) -> None:
 
 
 def test_a_block_ends_where_its_text_ends() -> None:
-    assert HOOKS["NOTEBOOKS"]["_block"]("text", "a\n```\nb\n") == "````text\na\n```\nb\n````"
+    assert hooks()["NOTEBOOKS"]["_block"]("text", "a\n```\nb\n") == "````text\na\n```\nb\n````"

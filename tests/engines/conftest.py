@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.models.files.fetch import fetch_model
 from sonde.models.files.shipped import SHIPPED

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("peft")
 
 from sonde import UserError
 from sonde.train.online.off_policy import EngineWarning

@@ -26,10 +26,10 @@ def list_presets(name: str) -> list[Env[Any]]:
     cls: Any = sonde.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
     envs = [sonde.make(name, preset=preset) for preset in cls.presets]
-    if any(f.name == "as_published" for f in dataclasses.fields(cls)):
-        envs.append(sonde.make(name, as_published=True))
     if any(f.name == "rules" for f in dataclasses.fields(cls)):
         envs.append(sonde.make(name, rules="code"))
+    if name == "twenty_questions":
+        envs += [sonde.make(name, preset="delta_belief", rules=rules) for rules in ("code", "strict")]
     return envs
 
 

@@ -50,8 +50,8 @@ def read_code(cell: str) -> str:
     return found[2].replace("⏎", "\n")
 
 
-WHOLE = [(read_code(form), *kinds) for form, *kinds in table("Where the answer stands")]
-AROUND = [(read_code(form), *kinds) for form, *kinds in table("What stands around it")]
+WHOLE = [(read_code(form), *kinds) for form, *kinds in table("Finding the answer")]
+AROUND = [(read_code(form), *kinds) for form, *kinds in table("Formatting around the answer")]
 PLAIN = [(env, read_code(plain), form) for env, plain, cell in table("Codes, cells and questions")
          for form in (found[2] for found in CODE.finditer(cell))]  # fmt: skip
 FRAMES = [form for form, tags, *_ in AROUND if tags == "X"]

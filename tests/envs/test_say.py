@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import sonde
 from sonde.core import Env, Episode, names
+from tests.cases import each
 
 LINES = (
     "Who was in the library",
@@ -49,7 +50,7 @@ def adds_nothing(name: str, line: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", names("envs"))
+@each("name", names("envs"))
 def test_a_line_that_is_not_listed_is_said_as_it_is(name: str) -> None:
     assert [line for line in LINES if not adds_nothing(name, line)] == []
 
@@ -60,7 +61,7 @@ def test_so_is_any_text_that_nobody_lists(name: str, line: str) -> None:
     assert adds_nothing(name, f"{line} or so")
 
 
-@pytest.mark.parametrize("name", ["murder_mystery", "car_dealer", "guess_my_city", "twenty_questions"])
+@each("name", ["murder_mystery", "car_dealer", "guess_my_city", "twenty_questions"])
 def test_listed_answers_are_said_in_full(name: str) -> None:
     """Names, prices, features, cities and topics become sentences; questions and acts are sentences already."""
     env, listed = env_of(name)

@@ -28,7 +28,15 @@ from sonde.core import (
     default_policies,
 )
 from sonde.envs.mastermind.env import Mastermind
-from sonde.evaluation.evaluate import METRICS, Evaluation, compare, evaluate, macro_averages, summarise_trajectory
+from sonde.evaluation.evaluate import (
+    METRICS,
+    Evaluation,
+    compare,
+    evaluate,
+    macro_averages,
+    make_evaluation,
+    summarise_trajectory,
+)
 from sonde.evaluation.metrics import MeanAt, max_unseen_share, rate
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.train.rewards import named_rewards
@@ -268,7 +276,7 @@ def test_json_holds_everything() -> None:
 
 @each("schema", [1, 99])
 def test_another_schema_is_refused(schema: int) -> None:
-    with pytest.raises(UserError, match=f"evaluation: got schema {schema}, allowed: 2; `sonde rescore` after removing"):
+    with pytest.raises(UserError, match=f"evaluation: got schema {schema}, allowed: 3; `sonde rescore` after removing"):
         Evaluation.from_json({**by_hand().to_json(), "schema": schema})
 
 
@@ -345,6 +353,52 @@ def test_a_comparison_pairs_tasks_and_counts_what_is_missing() -> None:
     assert found.turns.mean == pytest.approx(((2.5 - 1) + (3 - 1)) / 2)
     back = compare(other, by_hand())
     assert (back.success.mean, back.turns.mean) == (0.75, -found.turns.mean)
+
+
+def test_success_by_tag_counts_tasks_that_were_never_played() -> None:
+    """Three sizes of word, one of which nobody played; the other tag has one value, and divides nothing."""
+    env = sonde.make("wordle", preset="modified")
+    tasks = [next(t for t in env.tasks("test") if t.tags["length"] == length) for length in ("4", "6", "10")]
+
+    def lose(task: Task) -> Trajectory:
+        return play_answers(env, task, 0, error="gone")
+
+    def win(task: Task) -> Trajectory:
+        return play_answers(env, task, 0, f"<Answer>{task.hidden}</Answer>")
+
+    played = [win(tasks[0]), lose(tasks[1])]
+    found = make_evaluation(
+        env, [summarise_trajectory(t) for t in played], agent={}, label="", split="test", seed=0, k=1,
+        tasks=[t.id for t in tasks], tags={t.id: t.tags for t in tasks},
+    )  # fmt: skip
+    assert found.by_tag == {}, "each task has its own length"
+    more = [*tasks, next(t for t in env.tasks("test") if t.tags["length"] == "4" and t.id != tasks[0].id)]
+    found = make_evaluation(
+        env, [summarise_trajectory(t) for t in played], agent={}, label="", split="test", seed=0, k=1,
+        tasks=[t.id for t in more], tags={t.id: t.tags for t in more},
+    )  # fmt: skip
+    assert list(found.by_tag) == ["length"] and list(found.by_tag["length"]) == ["4", "6", "10"]
+    four, six, ten = found.by_tag["length"].values()
+    assert (four.n_tasks, four.success.mean, four.pass_k.mean, four.turns.mean) == (2, 0.5, 0.5, (1 + 10) / 2)
+    assert (six.success.mean, ten.success.mean, ten.success.n) == (0.0, 0.0, 1)
+    assert Evaluation.from_json(json.loads(json.dumps(found.to_json(), default=dict))) == found
+
+
+def test_a_comparison_by_tag_pairs_the_tasks_of_each_value() -> None:
+    env = sonde.make("wordle", preset="modified")
+    found = [[t for t in env.tasks("test") if t.tags["length"] == length][:2] for length in ("4", "6")]
+    tasks = [task for pair in found for task in pair]
+
+    def play(*won: int) -> Evaluation:
+        rows = [
+            play_answers(env, task, 0, f"<Answer>{task.hidden}</Answer>") if i in won
+            else play_answers(env, task, 0, error="gone")
+            for i, task in enumerate(tasks)
+        ]  # fmt: skip
+        return evaluate(rows, gains=False)
+
+    by = compare(play(0, 1, 2), play(0)).by_tag["length"]
+    assert {value: (e.mean, e.n) for value, e in by.items()} == {"4": (0.5, 2), "6": (0.5, 2)}
 
 
 def test_equal_runs_differ_by_nothing() -> None:

@@ -11,6 +11,7 @@ import sonde
 from sonde.core import Action, Completion, Episode, Rng, Trajectory, Usage, UserError
 from sonde.envs.river_swim.filter import river_world
 from sonde.evaluation import regret
+from sonde.evaluation.evaluate import evaluate
 from tests.cases import each
 
 BANDIT = sonde.make("bernoulli_bandit", max_turns=4)
@@ -42,6 +43,18 @@ def test_regret_of_a_bandit_is_the_gap_of_each_arm() -> None:
     paid = [turn.rewards["agent"] for turn in t.turns]
     assert regret.episode_regrets(BANDIT, t, "realised") == pytest.approx([0.6 - r for r in paid])
     assert regret.episode_returns(t, 4).tolist() == paid
+
+
+def test_regret_is_a_metric_of_an_evaluation() -> None:
+    """Two pulls of four were of the wrong arm, at .2 each; an episode that an error ended has no regret, nor has one of
+    an environment without a finite model."""
+    t = play_episode(BANDIT, {"best": "B"}, "A", "B", "E", "B")
+    failed = replace(t, id="failed", sample=1, error="gone")
+    found = evaluate([t, failed])
+    assert found.metrics["regret"] is not None and found.metrics["regret"].mean == pytest.approx(0.4)
+    assert [row.regret for row in found.rows] == [pytest.approx(0.4), None]
+    guess = sonde.make("word_guess", preset="mtp")
+    assert regret.total_regret(guess, Episode.begin(guess, guess.tasks("test")[0]).to_trajectory()) is None
 
 
 def test_regret_of_a_river_by_hand() -> None:

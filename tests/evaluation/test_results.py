@@ -234,7 +234,7 @@ def test_the_command_in_a_file_measures_the_same_again(tmp_path: Path) -> None:
     run_command(*PLAY, "-o", "label=a b", "--submit", "results/one.json", "--runs", "elsewhere")
     first = results.read_result(tmp_path / "results" / "one.json")
     assert first.command == (
-        "sonde eval word_guess circuit_decoding --agent floor --tasks 3 -k 2 --set 'label=a b' --suite mtp "
+        "sonde eval word_guess circuit_decoding --tasks 3 --set 'label=a b' --agent floor -k 2 --suite mtp "
         "--submit results/one.json"
     )
     assert first.agent == "a b" and [p.env_and_preset[0] for p in first.environments] == [

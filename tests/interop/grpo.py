@@ -6,12 +6,11 @@ The game of tests/train (`asking`) has a colour to ask for; the model is a rando
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from sonde.interop.outward.trl import CreditedGRPO, RolloutFunc
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo
 from sonde.train.online.settings import OnlineSettings
@@ -19,6 +18,9 @@ from sonde.train.rewards import RewardMix
 
 from ..train.asking import WORDS, Asking
 from ..train.tiny import AGENT, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from sonde.interop.outward.trl import RolloutFunc
 
 WARNINGS = [
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
@@ -44,12 +46,14 @@ def make_config(folder: Path, **changes: Any) -> Any:
 
 
 def make_trainer(
-    folder: Path, *, env: Any = ENV, kind: Any = CreditedGRPO, play: RolloutFunc | None = None, **changes: Any
+    folder: Path, *, env: Any = ENV, kind: Any = None, play: RolloutFunc | None = None, **changes: Any
 ) -> Any:
     """A trainer and what plays for it."""
+    from sonde.interop.outward.trl import CreditedGRPO, RolloutFunc
+
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY, credit=ReturnToGo())
     play = play or RolloutFunc([Game(env, env.tasks("train"), "asking")], settings)
-    made = kind(
+    made = (kind or CreditedGRPO)(
         str(folder), args=make_config(folder, **changes), train_dataset=play.make_dataset(12), rollout_func=play,
         processing_class=tiny_tokenizer(WORDS), reward_funcs=play.reward,
     )  # fmt: skip

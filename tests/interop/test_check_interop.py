@@ -212,7 +212,7 @@ def test_a_record_is_made_of_what_is_over() -> None:
     with pytest.raises(UserError, match=r"call reset\(\) first"):
         session.say("x")
     session.reset(3)
-    with pytest.raises(UserError, match="the episode goes on"):
+    with pytest.raises(UserError, match="the episode is still running"):
         session.trajectory()
     session.say("x")
     record = session.trajectory(host="a test")
@@ -225,7 +225,7 @@ def test_errors_of_a_session() -> None:
         ({"env": "agents:random"}, "env: got 'agents:random', allowed: an environment"),
         ({"env": ENV, "preset": "lmrl"}, r"config: got .*, allowed: nothing, since the environment is already built"),
         ({"env": "wordle", "split": "dev"}, "split: unknown name 'dev'"),
-        ({"env": "wordle", "policies": {"agent": sonde.make("agents:random")}}, "'agent' is the seat that the host"),
+        ({"env": "wordle", "policies": {"agent": sonde.make("agents:random")}}, "'agent', which the host plays"),
         ({"env": "wordle", "policies": {"judge": sonde.make("agents:random")}}, "wordle has no seat 'judge'"),
     ]
     for arguments, message in cases:

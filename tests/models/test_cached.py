@@ -25,6 +25,7 @@ from sonde.models.cached import FILE, Cached, CompletionStore, cache_key
 from sonde.models.fake import Fake
 from sonde.models.hf import HF
 from sonde.models.http import Http
+from tests.cases import each
 
 HELLO = (Message("user", "Hello?"),)
 FULL = Completion(
@@ -230,8 +231,8 @@ def test_cache_of_another_version(tmp_path: Path) -> None:
         CompletionStore(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"model": "models:fake", "path": "p"}, "model: got 'models:fake'"),
         ({"model": Slow(), "path": ""}, "path: got ''"),

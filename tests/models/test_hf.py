@@ -19,7 +19,6 @@ from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from .tiny import TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
 
@@ -74,6 +73,8 @@ def sequences(conversation: Sequence[Completion]) -> list[array[int]]:
 
 
 def check_exact(folder: Path, conversations: Sequence[Sequence[Completion]]) -> None:
+    import transformers
+
     net = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     for conversation in conversations:
         for c, ids in zip(conversation, sequences(conversation), strict=True):
@@ -189,6 +190,8 @@ def test_a_request_draws_the_same_alone_and_among_others(tiny_folder: Path) -> N
 
 
 def test_greedy_takes_the_most_likely_token(tiny_folder: Path) -> None:
+    import transformers
+
     hf = HF(model=str(tiny_folder))
     net = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).eval()
     c = run(hf.generate((Message("user", TEXT),), Sampling(max_new_tokens=6, temperature=0.0, seed=5)))
@@ -291,6 +294,8 @@ def test_the_end_token_ends_a_completion_and_stays_in_its_ids(tiny_folder: Path)
 
 
 def test_steer_sees_the_hidden_states_behind_the_logits(tiny_folder: Path) -> None:
+    import transformers
+
     head = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).get_output_embeddings()
     seen: list[tuple[int, int]] = []
 

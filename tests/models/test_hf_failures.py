@@ -13,9 +13,9 @@ import pytest
 import sonde
 from sonde import Completion, Message, Probe, Sampling, UserError, WorldError
 from sonde.models.hf import HF
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from .test_hf import WARM, Chat, check_exact, play, run  # noqa: E402 (needs transformers)
 from .tiny import TEXT, model, tokenizer, write  # noqa: E402 (needs transformers)
@@ -37,8 +37,8 @@ def test_config_builds_an_equal_model_without_loading() -> None:
         hf.require_capabilities("deterministic")
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@each(
+    "field, value",
     [("model", ""), ("dtype", "int3"), ("max_batch", 0), ("kv_bytes", -1), ("threads", 0), ("steer", 3)],
 )
 def test_bad_arguments_are_named(field: str, value: Any) -> None:
@@ -61,6 +61,8 @@ def test_a_folder_without_model_is_named(tmp_path: Path) -> None:
 
 
 def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
+    import transformers
+
     tokenizer().save_pretrained(tmp_path)
     sizes: dict[str, Any] = {"state_size": 4, "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 320}
     config = transformers.AutoConfig.for_model("mamba", **sizes)
@@ -113,22 +115,24 @@ def test_running_out_of_memory_is_the_worlds_failure_and_passes(tiny_folder: Pat
     run(hf.close())
 
 
-class Narrow(transformers.LlamaForCausalLM):
-    """Has memory for so many rows at once."""
-
-    widest = 3
-    failed: ClassVar[list[int]] = []
-
-    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
-        if len(input_ids) > self.widest:
-            self.failed.append(len(input_ids))
-            raise torch.OutOfMemoryError("no memory left")
-        return super().forward(input_ids, **kwargs)
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("lock_step", [False, True])
+@each("lock_step", [False, True])
 def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: bool) -> None:
+
+    import transformers
+
+    class Narrow(transformers.LlamaForCausalLM):
+        """Has memory for so many rows at once."""
+
+        widest = 3
+        failed: ClassVar[list[int]] = []
+
+        def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+            if len(input_ids) > self.widest:
+                self.failed.append(len(input_ids))
+                raise torch.OutOfMemoryError("no memory left")
+            return super().forward(input_ids, **kwargs)
+
     plain = model()
     narrow = Narrow(plain.config).eval()
     narrow.load_state_dict(plain.state_dict())
@@ -150,8 +154,8 @@ def test_where_memory_does_not_suffice_fewer_rows_are_served_at_once(lock_step: 
         run(hf.generate(chat, WARM))
     narrow.widest = 3
     assert run(hf.generate(chat, WARM)).ids == run(free.generate(chat, WARM)).ids
-    for each in (hf, free):
-        run(each.close())
+    for made in (hf, free):
+        run(made.close())
 
 
 def test_numbers_that_are_none_are_the_worlds_failure(tiny_folder: Path) -> None:

@@ -12,7 +12,6 @@ from sonde import Message, Sampling
 from sonde.models.hf import HF
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from .test_hf import WORDS, Chat, check_exact, run, said, sequences
 from .tiny import CHATML, FORGETFUL, TEXT, tokenizer, write

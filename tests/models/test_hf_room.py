@@ -13,7 +13,6 @@ from sonde.core.seeding import derive
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from .test_hf import Chat, run, said  # noqa: E402 (needs transformers)
 

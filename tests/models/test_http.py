@@ -14,6 +14,7 @@ import pytest
 import sonde
 from sonde import Message, Sampling, UserError
 from sonde.models.http import Http
+from tests.cases import each
 
 from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
 from .server import Server, chat, reply, says, slowly
@@ -76,8 +77,8 @@ def test_missing_logprobs_stop_the_run() -> None:
         Http(base_url="http://localhost/v1", model="m").require_capabilities("logprobs")
 
 
-@pytest.mark.parametrize(
-    ("sent", "read"),
+@each(
+    "sent, read",
     [
         ("stop", "stop"),
         ("length", "length"),

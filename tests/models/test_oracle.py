@@ -15,8 +15,17 @@ from hypothesis import strategies as st
 import sonde
 from sonde.core import Message, Rng, Sampling, UserError
 from sonde.envs._shared.finite import World
-from sonde.models.oracle import Oracle, codes_of, json_block, optimal_values, read_blocks, sample_world, update_belief
+from sonde.models._shared.json_beliefs import (
+    codes_of,
+    json_block,
+    optimal_values,
+    read_blocks,
+    sample_world,
+    update_belief,
+)
+from sonde.models.oracle import Oracle
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 CODE = {"kind": "code", "symbols": "01234", "length": 2, "marks": []}
 WORLDS = {
@@ -175,8 +184,8 @@ def test_noise_is_drawn_by_seed() -> None:
     assert asked("posterior_sample", seed=3, belief=CODE) == asked("posterior_sample", seed=3, belief=CODE)
 
 
-@pytest.mark.parametrize(
-    ("call", "blocks", "message"),
+@each(
+    "call, blocks, message",
     [
         ("prior", {}, "call: got 'prior'"),
         ("policy", {}, "the prompt has no JSON block 'hypothesis'"),
@@ -186,7 +195,11 @@ def test_noise_is_drawn_by_seed() -> None:
             {"belief": {"kind": "beta", "arms": {}}, "situation": {"action": "A"}},
             "got 'beta', allowed: worlds",
         ),
-        ("posterior_update", {"belief": {"kind": "gut"}, "experience": [{"action": "A", "reward": 1}]}, "got 'gut'"),
+        (
+            "posterior_update",
+            {"belief": {"kind": "gut"}, "experience": [{"action": "A", "reward": 1}]},
+            "unknown name 'gut'",
+        ),
     ],
 )
 def test_what_it_cannot_do_it_says(call: str, blocks: dict[str, Any], message: str) -> None:
@@ -197,3 +210,77 @@ def test_what_it_cannot_do_it_says(call: str, blocks: dict[str, Any], message: s
 def test_bad_settings() -> None:
     with pytest.raises(UserError, match="models:oracle: malformed: got 2"):
         Oracle(malformed=2.0)
+
+
+# --- worse on purpose ------------------------------------------------------------------------------------------------
+
+
+def sampled(belief: Any, temperature: float, n: int = 400) -> list[Any]:
+    return [sample_world(belief, Rng(i), temperature) for i in range(n)]
+
+
+def test_temperatures_scale_the_evidence_of_a_sample() -> None:
+    """Beta(8, 4) has variance 2/9/13; divided by T = 4 it is Beta(2, 1) with 2/9/4, at 0 its mean."""
+    belief = {"kind": "beta", "arms": {"A": [8, 4]}}
+    for temperature, variance in ((1.0, 2 / 9 / 13), (4.0, 2 / 9 / 4), (0.0, 0.0)):
+        means = [world["means"]["A"] for world in sampled(belief, temperature, 2000)]
+        assert np.mean(means) == pytest.approx(2 / 3, abs=0.02) and np.var(means) == pytest.approx(variance, abs=0.004)
+
+
+def test_temperatures_sharpen_weights_and_leave_ties() -> None:
+    """Weights 3 to 1: at T = 0.5 they are 9 to 1, at 0 the likeliest alone; equal weights stay equal."""
+    belief = {**WORLDS, "worlds": [{**WORLDS["worlds"][0], "weight": 3}, WORLDS["worlds"][1]]}  # type: ignore[index]
+    shares = {t: np.mean([w["means"]["A"] == 0.6 for w in sampled(belief, t, 2000)]) for t in (1.0, 0.5, 0.0)}
+    assert shares == {1.0: pytest.approx(0.75, abs=0.03), 0.5: pytest.approx(0.9, abs=0.03), 0.0: 1.0}
+    assert np.mean([w["means"]["A"] == 0.6 for w in sampled(WORLDS, 0.0)]) == pytest.approx(0.5, abs=0.08)
+    assert len({w["code"] for w in sampled(CODE, 0.0)}) == 20
+    rows = sampled(TABLE, 0.0)
+    assert {w["transitions"]["1"]["x"]["2"] for w in rows} == {0.5} and {w["rewards"]["1"]["x"] for w in rows} == {0, 1}
+
+
+def asked_of(model: Oracle, call: str, temperature: float = 1.0, **blocks: Any) -> dict[str, Any] | str:
+    """The JSON of an answer, or its text where it has none."""
+    situation = {"call": call, **blocks.pop("situation", {})}
+    text = "\n".join(json_block(**{k: v}) for k, v in {**blocks, "situation": situation}.items())
+    said = asyncio.run(model.generate([Message("user", text)], Sampling(seed=1, temperature=temperature))).text
+    return dict(read_blocks([Message("user", said)])) or said
+
+
+def test_a_greedy_sampler_hands_back_means_at_any_temperature() -> None:
+    belief = {"kind": "beta", "arms": {"A": [3, 1], "B": [1, 1]}}
+    said = asked_of(Oracle(greedy=1.0), "posterior_sample", 1.5, belief=belief)
+    assert said == {"hypothesis": {"means": {"A": 0.75, "B": 0.5}}}
+    assert asked_of(Oracle(), "posterior_sample", 0.0, belief=belief) == said
+
+
+def test_a_forgetting_updater_overlooks_steps() -> None:
+    belief = {"kind": "beta", "arms": {"A": [1, 1]}}
+    steps = [{"action": "A", "reward": 1.0}] * 400
+    assert asked_of(Oracle(forgets=1.0), "posterior_update", belief=belief, experience=steps) == {"belief": belief}
+    said = asked_of(Oracle(forgets=0.25), "posterior_update", belief=belief, experience=steps)
+    assert isinstance(said, dict) and said["belief"]["arms"]["A"][0] == pytest.approx(301, abs=25)
+
+
+def test_a_short_sighted_planner_takes_what_pays_at_once() -> None:
+    """x pays 0.1 and stays, y pays nothing and leads to where both pay 1."""
+    world = {
+        "transitions": {"1": {"x": {"1": 1.0}, "y": {"2": 1.0}}, "2": {"x": {"2": 1.0}, "y": {"2": 1.0}}},
+        "rewards": {"1": {"x": 0.1, "y": 0.0}, "2": {"x": 1.0, "y": 1.0}},
+    }
+    at = {"state": "1", "step": 0, "horizon": 3}
+    assert asked_of(Oracle(), "policy", hypothesis=world, situation=at) == "Action: y"
+    assert asked_of(Oracle(sight=1), "policy", hypothesis=world, situation=at) == "Action: x"
+    assert asked_of(Oracle(sight=2), "policy", hypothesis=world, situation=at) == "Action: y"
+
+
+@each(
+    "config, says",
+    [
+        ({"greedy": 1.5}, "greedy: got 1.5, allowed: 0 to 1"),
+        ({"forgets": -0.1}, "forgets: got -0.1, allowed: 0 to 1"),
+        ({"sight": 0}, "sight: got 0, allowed: 1 or more"),
+    ],
+)
+def test_flaws_are_checked(config: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        Oracle(**config)

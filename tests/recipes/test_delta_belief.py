@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +128,31 @@ def test_the_papers_trainings_resolve_to_its_numbers() -> None:
     rewarder = found["delta_belief-4B"]["training"]["online"]["rewarders"]["belief"]
     assert rewarder["template"] == "question" and rewarder["shaping"] == ["relu"]
     assert found["starpo-4B"]["cost"]["gpu_hours"] > 2 * found["starpo-1.7B"]["cost"]["gpu_hours"]
+
+
+def test_figure_7_has_the_papers_five_and_no_two_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Naive, tanh, ReLU, EMA and PACR (section 5.1); EMA is not clipped, and over the moving average."""
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    arms = runpy.run_path(str(FOLDER / "figure7.py"))["PARTS"]["shaping"]
+    found = {name: made().online.rewarders[0] for name, made in arms.items()}
+    five = ("delta_belief", "naive", "tanh", "ema", "group_min_max")
+    assert [found[name].shaping for name in five] == [("relu",), (), ("tanh",), (), ("group_min_max",)]
+    assert [found[name].baseline for name in five] == ["current", "current", "current", "average", "current"]
+    assert len(set(map(repr, found.values()))) == len(found)
+
+
+@pytest.mark.thorough
+def test_other_environments_are_played_by_floor_and_reference(tmp_path: Path) -> None:
+    rows = {row["player"]: row for row in run_recipe("figure10.py", "--quick", "--json", "--out", str(tmp_path))}
+    assert rows["reference"]["guess_my_city, pass@1"] == 1.0 > rows["floor"]["guess_my_city, pass@1"]
+    assert rows["reference"]["user_personalization, score"] > rows["floor"]["user_personalization, score"]
+
+
+@pytest.mark.slow
+def test_the_best_weights_by_held_out_things_are_tested_beside_the_last(base: Path, tmp_path: Path) -> None:
+    args = ("--quick", "--json", "--model", str(base), "--out", str(tmp_path))
+    rows = {row["weights"]: row for row in run_recipe("checkpoint.py", *args)}
+    assert set(rows) == {"delta_belief, last", "delta_belief, best"}
+    (one, two) = map(json.loads, (tmp_path / "quick" / "results.jsonl").read_text().splitlines())
+    assert len(one["course"]) == 2 and one["step"] in (1, 2) and len(two["best"]["others"]["won"]) == 12

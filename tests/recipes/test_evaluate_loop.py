@@ -11,13 +11,14 @@ import pytest
 import sonde
 from sonde.evaluation.evaluate import evaluate
 from sonde.runs.rollout import Plan, collect_trajectories
+from tests.cases import each
 
 from .loading import count_lines, load
 
 recipe = load("evaluate_loop")
 
 
-@pytest.mark.parametrize("name", ["random", "entropy"])
+@each("name", ["random", "entropy"])
 def test_its_numbers_are_those_of_the_library(name: str) -> None:
     env, agent = sonde.make("mastermind", preset="paprika"), sonde.make(f"agents:{name}")
     tasks = env.tasks("test")[:6]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,7 +23,10 @@ from sonde.train.types import Batch, count_units
 
 from .loading import count_lines, load
 
-recipe = load("grpo_loop")
+
+@cache
+def recipe() -> Any:
+    return load("grpo_loop")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,7 @@ def played() -> Any:
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     hf = HF.from_module(model, tokenizer, model=base.name, lock_step=True)
     env = sonde.make("best_arm", preset="small")
-    trajectories = recipe.play(env, recipe.make_agent(hf, 1.0), env.tasks("train")[:2], 4, seed=5)
+    trajectories = recipe().play(env, recipe().make_agent(hf, 1.0), env.tasks("train")[:2], 4, seed=5)
     sonde.run_sync(hf.close())
     return model, tokenizer, make_samples(trajectories)[0]
 
@@ -47,7 +51,7 @@ def test_advantages_are_those_of_the_library(played: Any) -> None:
         groups.setdefault(episode.group, []).append(episode)
     credit = GroupRelative()({name: [torch.tensor(e.rewards).numpy() for e in rows] for name, rows in groups.items()})
     ours = [float(values[0]) for rows in credit.values() for values in rows]
-    assert recipe.compute_advantages(episodes) == pytest.approx(ours) and len(groups) == 2
+    assert recipe().compute_advantages(episodes) == pytest.approx(ours) and len(groups) == 2
     assert max(map(abs, ours)) > 0.4
 
 
@@ -60,8 +64,8 @@ def test_loss_and_gradient_are_those_of_the_library(played: Any) -> None:
     found = []
     for rows_per_pass in (128, 5):
         model.zero_grad()
-        batches = recipe.make_batches(episodes, advantages, tokenizer.pad_token_id, rows_per_pass)
-        losses = [recipe.compute_loss(model, batch, 0.2, 0.28) for batch in batches]
+        batches = recipe().make_batches(episodes, advantages, tokenizer.pad_token_id, rows_per_pass)
+        losses = [recipe().compute_loss(model, batch, 0.2, 0.28) for batch in batches]
         total = torch.stack(losses).sum()
         total.backward()
         found.append((float(total.detach()), model.get_input_embeddings().weight.grad.clone()))
@@ -81,7 +85,7 @@ def test_loss_and_gradient_are_those_of_the_library(played: Any) -> None:
 @pytest.mark.thorough
 def test_it_learns(capsys: pytest.CaptureFixture[str]) -> None:
     """Fewer steps, small and real: more test tasks are won, by more than chance."""
-    found = recipe.train(recipe.Config(steps=8, learning_rate=5e-4, test_tasks=150))
+    found = recipe().train(recipe().Config(steps=8, learning_rate=5e-4, test_tasks=150))
     assert found["gains"][1.0].low > 0 and found["gains"][1.0].mean > 0.05
     assert len(capsys.readouterr().out.splitlines()) == 8 + 2
     assert count_lines("grpo_loop") <= 250

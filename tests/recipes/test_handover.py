@@ -1,4 +1,4 @@
-"""The hand-over recipe runs from the command line and prints what it measures."""
+"""The hand-over recipe runs from the command line and prints what it measures, for agents and models alike."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,23 +19,40 @@ def run_recipe(*args: str) -> str:
     return done.stdout
 
 
+def curves(*args: str) -> dict[str, list[dict[str, Any]]]:
+    return json.loads(run_recipe(*args, "--json"))["curves"]
+
+
 @pytest.mark.thorough
-def test_four_cells_with_intervals() -> None:
-    cells = json.loads(run_recipe("--tasks", "12", "--weak", "random", "--json"))["cells"]
-    assert set(cells) == {f"{a}/{b}" for a in ("strong", "weak") for b in ("strong", "weak")}
-    means = {name: cell["score"]["mean"] for name, cell in cells.items()}
-    assert means["strong/strong"] > 0.99 and means["weak/strong"] > 0.9
-    assert max(means["strong/weak"], means["weak/weak"]) < 0.8
-    for cell in cells.values():
-        assert cell["score"]["n"] == 12 and cell["score"]["low"] <= cell["score"]["mean"] <= cell["score"]["high"]
-    assert cells["strong/strong"]["gap"]["mean"] == 0.0
+def test_both_ends_are_the_players_alone(tmp_path: Path) -> None:
+    """Turn 0 of one order is the last turn of the other; the paper's point is the hand-over before the pick."""
+    figure = tmp_path / "curve.svg"
+    args = ("--first", "random", "--both", "--turns", "0,10,11", "--tasks", "12", "--figure", str(figure))
+    there, back = curves(*args).values()
+    assert [p["turn"] for p in there] == [0, 10, 11]
+    assert there[0]["score"] == back[2]["score"] and there[0]["score"]["mean"] > 0.99
+    assert there[2]["gain"]["mean"] == back[2]["gain"]["mean"] == 0.0
+    assert there[1]["score"]["mean"] > 0.9 and max(p["score"]["mean"] for p in back[:2]) < 0.8
+    assert all(p["score"]["n"] == 12 for p in there) and figure.read_text("utf-8").startswith("<svg")
 
 
-def test_table_names_the_players() -> None:
-    rows = [line.split() for line in run_recipe("--tasks", "4").splitlines()]
-    assert [row[:2] for row in rows[1:]] == [
-        ["movie_recommendation", "movie_recommendation"],
-        ["movie_recommendation_lookalike", "movie_recommendation"],
-        ["movie_recommendation", "movie_recommendation_lookalike"],
-        ["movie_recommendation_lookalike", "movie_recommendation_lookalike"],
-    ]
+@pytest.mark.thorough
+def test_models_hand_over_too() -> None:
+    """A local model asks five questions, a program concludes: any two players, in any environment."""
+    pytest.importorskip("torch")
+    args = ("--env", "twenty_questions", "--first", "sonde-tiny-twenty_questions", "--then", "entropy")
+    (points,) = curves(*args, "--turns", "0,5,20", "--tasks", "2").values()
+    scores = [p["score"]["mean"] for p in points]
+    assert scores[0] == 1.0 and scores[1] >= scores[2] == points[2]["score"]["mean"]
+
+
+def test_the_table_is_by_turn() -> None:
+    lines = run_recipe("--turns", "10,11", "--tasks", "4").splitlines()
+    assert lines[0] == "movie_recommendation: movie_recommendation_lookalike, then movie_recommendation"
+    assert [line.split()[0] for line in lines[2:]] == ["10", "11"]
+
+
+def test_a_turn_that_is_none_is_refused() -> None:
+    command = [sys.executable, str(RECIPE), "--turns", "12"]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    assert "turns: got '12', allowed: numbers from 0 to 11" in done.stderr and done.returncode == 1

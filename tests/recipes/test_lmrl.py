@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -39,16 +38,22 @@ def run_recipe(script: str, *args: str) -> Any:
 
 
 def import_script(name: str) -> Iterator[ModuleType]:
-    """A script of the recipe, and none of its modules when it is done with."""
-    before = set(sys.modules)
+    """A script of the recipe, with its own `common`, and none of its modules when it is done with."""
+    forget_recipes()
     sys.path.insert(0, str(FOLDER))
     try:
         yield import_module(name)
     finally:
         sys.path.remove(str(FOLDER))
-        for new in set(sys.modules) - before:
-            if str(FOLDER.parent) in str(getattr(sys.modules[new], "__file__", "")):
-                del sys.modules[new]
+        forget_recipes()
+
+
+def forget_recipes() -> None:
+    """Modules of recipes share names, such as `common`."""
+    for name in [
+        name for name, found in sys.modules.items() if str(FOLDER.parent) in str(found.__dict__.get("__file__"))
+    ]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="module")

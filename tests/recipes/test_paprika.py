@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -31,7 +30,7 @@ from sonde.train.types import Row
 from ..train.tiny import tiny_model
 
 FOLDER = Path(__file__).parents[2] / "recipes" / "paprika"
-NAMES = ("common", "objectives", "groups", "rounds", "sizes", "retention", "smollm2")
+NAMES = ("common", "objectives", "groups", "rounds", "sizes", "retention", "smollm2", "paper", "solvers")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +58,56 @@ def of_wins(table: Sequence[Sequence[int]], legal: Sequence[Sequence[int]] = ())
         for j, win in enumerate(wins)
     ]  # fmt: skip
     return SimpleNamespace(rows=rows[::-1], k=len(table[0]))
+
+
+# --- the paper's own experiments --------------------------------------------------------------------------------------
+
+
+TABLE_1 = {
+    "twenty_questions": (1499, 367, 20), "guess_my_city": (500, 185, 20), "wordle": (1515, 800, 6),
+    "cellular_automata": (1000, 500, 6), "customer_service": (628, 200, 20), "murder_mystery": (203, 50, 20),
+    "mastermind": (1000, 500, 12), "battleship": (1000, 200, 20), "minesweeper": (1000, 200, 20),
+    "best_arm": (81, 100, 21),
+}  # fmt: skip
+"""Tasks to train on and to test, and turns. The paper's one test task of the last group is 100 worlds here."""
+
+
+def test_the_groups_are_those_of_table_1(recipe: SimpleNamespace) -> None:
+    for name, config in recipe.paper.PUBLISHED.groups.items():
+        env = recipe.paper.make_env(config)
+        assert (len(env.tasks("train")), len(env.tasks("test")), env.spec.max_turns) == TABLE_1[name]
+    assert list(recipe.paper.PUBLISHED.groups) == list(recipe.paper.TABLE_4) and len(TABLE_1) == 10
+    assert [sum(row[i] for row in recipe.paper.TABLE_4.values()) for i in (0, 1)] == [17_181, 5_260]
+
+
+def test_every_experiment_resolves_at_the_papers_scale(recipe: SimpleNamespace) -> None:
+    paper, experiments = recipe.paper, recipe.paper.list_experiments(recipe.paper.PUBLISHED)
+    config = experiments["main"].pipelines[0].config
+    assert (config.stages, config.temperature, config.min_p, config.k, config.n_tasks) == (
+        ("sft", "rpo"),
+        1.5,
+        0.3,
+        None,
+        None,
+    )
+    left = {p.config.held_out[0]["name"]: p.config for p in experiments["leave_one_out"].pipelines}
+    assert set(left) == set(TABLE_1) and all(len(c.envs) == 9 and c.tested == "held_out" for c in left.values())
+    rounds = [p.config for p in experiments["curriculum"].pipelines]
+    assert [(c.curriculum, c.seed) for c in rounds] == [(by, i) for by in ("ucb", "uniform") for i in range(3)]
+    assert {(c.rounds, c.n_tasks, c.at_once, c.by) for c in rounds} == {(3, 250, 1, "difficulty")}
+    assert {(t.env["arms"], t.k) for t in experiments["bandit"].tests} == {(arms, 1) for arms in paper.ARMS}
+
+
+def test_games_that_experiments_share_are_counted_once(recipe: SimpleNamespace) -> None:
+    """Of each of the ten groups: 20 samples of every task, mastermind 100; then two stages, or three models."""
+    paper = recipe.paper
+    experiments, seen = paper.list_experiments(paper.PUBLISHED), set[str]()
+    play = sum(train * (100 if name == "mastermind" else 20) for name, (train, _, _) in TABLE_1.items())
+    tests = sum(test for _, test, _ in TABLE_1.values()) * 4
+    assert paper.estimate_experiment(experiments["main"], seen).games == play + 3 * tests + 2 * 3 * tests
+    left = paper.estimate_experiment(experiments["leave_one_out"], seen)
+    assert left.games == 2 * tests and left.training > 9 * 6 * 8.03e9 * 17_181 * 12_000
+    assert paper.estimate_experiment(experiments["single"], seen).games == 2 * tests
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------
@@ -258,3 +307,25 @@ def test_quick_runs_have_a_folder_of_their_own(recipe: SimpleNamespace, tmp_path
     parser = recipe.common.Parser("doc")
     assert parser.parse_args(["--out", str(tmp_path)]).out == tmp_path
     assert parser.parse_args(["--out", str(tmp_path), "--quick"]).out == tmp_path / "quick"
+
+
+def test_programs_bound_what_models_can_reach(recipe: SimpleNamespace) -> None:
+    size = recipe.solvers.QUICK._replace(tests=4)
+    rows = {row[0]: row[1:] for row in recipe.solvers.measure_games(size).rows}
+    assert rows["guess my city, LMRL-Gym, test"][0] == 4 and rows["wordle, modified"][2] == 1.0
+    regret = {row[0]: [e.mean for e in row[1:]] for row in recipe.solvers.measure_bandits(size).rows}
+    assert regret["thompson"][0] < regret["random"][0] and all(
+        0 <= value <= 20 for row in regret.values() for value in row
+    )
+
+
+@pytest.mark.slow
+def test_the_papers_experiments_run_small(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    """Leave-one-out after the main training finds its games, and a test of other mazes its models."""
+    paper, players = recipe.paper, recipe.paper.Players()
+    experiments = paper.list_experiments(paper.QUICK)
+    for name in ("main", "leave_one_out", "modified"):
+        table = paper.run_experiment(name, experiments[name], paper.QUICK, players, tmp_path)
+        assert table.rows and all(0.0 <= row[2] <= 1.0 for row in table.rows)
+    assert len(list(tmp_path.glob("shared-*"))) == 1 and not list(tmp_path.glob("leave_one_out/*/round-1/play"))
+    assert [row[0] for row in table.rows] == ["main, base", "main, round-1-sft", "main, round-1-rpo"]

@@ -143,7 +143,7 @@ def test_a_refused_run_leaves_what_is_not_its_own(tmp_path: Path) -> None:
             assert not folder.exists()
     good = sonde.make("agents:random")
     record_plan(env, {"agent": good}, env.tasks("test")[:1], Plan(), folder)
-    with pytest.raises(UserError, match="begun with another configuration"):
+    with pytest.raises(UserError, match="started with another configuration"):
         record_plan(env, {"agent": sonde.make("agents:entropy")}, env.tasks("test")[:1], Plan(), folder)
     assert len(Run.load(folder)) == 1
 

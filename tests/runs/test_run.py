@@ -100,7 +100,7 @@ def test_a_mistake_shows_before_anything_is_played(changes: dict[str, Any], says
         prepare_small(**changes)
 
 
-@pytest.mark.parametrize("field", ["env", "seats"])
+@each("field", ["env", "seats"])
 def test_what_must_be_there_is_named(field: str) -> None:
     values: dict[str, Any] = {"env": MASTERMIND, "seats": RANDOM}
     del values[field]
@@ -210,7 +210,7 @@ def test_the_folder_alone_builds_the_run_again(tmp_path: Path) -> None:
 
 def test_another_configuration_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     execute_run(prepare_small(), tmp_path)
-    with pytest.raises(UserError, match=r"begun with another configuration: config\.seed: got 1, the run has 0"):
+    with pytest.raises(UserError, match=r"started with another configuration: config\.seed: got 1, the run has 0"):
         execute_run(prepare_small(seed=1), tmp_path)
     assert len(Run.load(tmp_path)) == 8
 

@@ -103,7 +103,7 @@ def test_several_processes_record_what_one_does(tmp_path: Path) -> None:
 
 def test_errors_in_a_worker_are_reported(tmp_path: Path) -> None:
     play_run(prepare_run(config_from(config(n_tasks=1))), tmp_path / "run")
-    with pytest.raises(UserError, match=r"begun with another configuration: config\.seats\.agent"):
+    with pytest.raises(UserError, match=r"started with another configuration: config\.seats\.agent"):
         play_run(prepare_run(config_from(config({"name": "agents:entropy"}, processes=2))), tmp_path / "run")
 
 

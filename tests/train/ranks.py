@@ -6,10 +6,9 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.distributed.tensor import DTensor
 
 from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
@@ -17,9 +16,10 @@ from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.mc import MC
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.sharded import gather_tensor
-from sonde.train.trainer import SondeTrainer
 from sonde.train.types import Item, Objective
+
+if TYPE_CHECKING:
+    from sonde.train.trainer import SondeTrainer
 
 
 def neighbour(name: str) -> Any:
@@ -52,6 +52,9 @@ def run_case(
     name: str, folder: Path, resume: Any = False, **more: Any
 ) -> tuple[list[dict[str, float]], dict[str, torch.Tensor]]:
     """History and weights of one run; the same in one process as in two."""
+    from sonde.train.sharded import gather_tensor
+    from sonde.train.trainer import SondeTrainer
+
     objective, items, changes = CASES[name]
     settings = TrainSettings(
         folder=str(folder / name), lr=1e-2, batch_size=4, epochs=2, warmup=0.0, schedule="constant", **changes, **more
@@ -69,6 +72,8 @@ held: dict[str, float] = {}
 
 def share_held(trainer: SondeTrainer) -> float:
     """What part of the weights and of the optimizer's state is in this process."""
+    from torch.distributed.tensor import DTensor
+
     assert trainer.optimizer is not None
     state = [x for values in trainer.optimizer.state.values() for x in values.values()]
     tensors = [x for x in [*trainer.model.parameters(), *state] if isinstance(x, torch.Tensor) and x.dim()]

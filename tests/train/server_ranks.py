@@ -13,10 +13,8 @@ import sonde
 from sonde.train.collect import Game
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.sharded import gather_tensor
 
 
 def neighbour(name: str) -> Any:
@@ -31,6 +29,9 @@ def neighbour(name: str) -> Any:
 
 def train(folder: Path, url: str, **changes: Any) -> dict[str, Any]:
     """Two steps of eight episodes, four groups of two, an adapter published before each."""
+    from sonde.train.online.trainer import OnlineTrainer
+    from sonde.train.sharded import gather_tensor
+
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     settings = TrainSettings(

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from .tiny import END, bare, mixed, pairs, sample, samples
 ALL: frozenset[Need] = frozenset({"reference", "advantage", "sampled"})
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_every_number_is_where_its_token_is(packed: bool) -> None:
     items = mixed(3, rows=2)
     tensors = collate(items, needs=ALL, pad_id=END, packed=packed)
@@ -120,8 +121,8 @@ def test_single_precision_arrays_are_read_as_what_they_are() -> None:
     assert torch.equal(both[0]["advantage_RT"], both[1]["advantage_RT"])
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("tokens", [None, 60])
+@each("packed", [False, True])
+@each("tokens", [None, 60])
 def test_a_mini_batch_is_cut_by_length(packed: bool, tokens: int | None) -> None:
     items = [sample(i, turns=1 + i % 5) for i in range(20)]
     passes = divide_passes(items, most_items=6, most_tokens=tokens, packed=packed)

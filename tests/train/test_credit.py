@@ -27,6 +27,7 @@ from sonde.train.credit import (
 )
 from sonde.train.rewards import RewardMix
 from sonde.train.types import Row, Sample
+from tests.cases import each
 
 # --- returns ---------------------------------------------------------------------------------------------------------
 
@@ -77,8 +78,8 @@ def test_group_advantages_by_hand() -> None:
     assert both == pytest.approx([1 / s, -0.5 / s, -0.5 / s])
 
 
-@pytest.mark.parametrize("scale", ["std", "none"])
-@pytest.mark.parametrize("baseline", ["mean", "leave_one_out"])
+@each("scale", ["std", "none"])
+@each("baseline", ["mean", "leave_one_out"])
 def test_groups_without_signal_give_exactly_zero(scale: Any, baseline: Any) -> None:
     scores = {"one": [5.0], "equal": [0.1] * 7, "none": [], "other": [1.0, 0.0]}
     found = group_advantages(scores, scale=scale, baseline=baseline)
@@ -98,8 +99,8 @@ def seven_turns(invalid: int, mix: RewardMix) -> Any:
     return mix({"success": last, "extra_turns": np.ones(7), "invalid": asked, "repeated": np.zeros(7)})
 
 
-@pytest.mark.parametrize("scale", ["std", "none"])
-@pytest.mark.parametrize("eps", [EPS, 0.0])
+@each("scale", ["std", "none"])
+@each("eps", [EPS, 0.0])
 def test_rounding_is_no_signal(scale: Any, eps: float) -> None:
     """Equal returns, added up in another order, or with other rewards on one turn: exact zeros in every estimator that
     compares returns; a difference a million times as large as rounding counts."""
@@ -125,7 +126,7 @@ def test_returns_that_cancel_are_compared_by_what_they_were_made_of() -> None:
     assert not any(a.any() for a in GroupRelative(scale="std", eps=0.0)({"g": rows})["g"])
 
 
-@pytest.mark.parametrize("turns", [1, 10, 1000])
+@each("turns", [1, 10, 1000])
 def test_no_order_of_the_rewards_goes_beyond_the_bound(turns: int) -> None:
     """200 orders of random rewards of many sizes; and the bound stays below a millionth of the smallest reward."""
     rng = np.random.Generator(np.random.PCG64(turns))
@@ -177,15 +178,15 @@ def test_turnwise_counts_only_who_is_there() -> None:
     assert turnwise_advantages(RAGGED, eps=1.0)["g"][0][0] == 0.5
 
 
-def test_turnwise_as_published_counts_ended_games_as_zero() -> None:
+def test_turnwise_by_the_code_counts_ended_games_as_zero() -> None:
     """Turn 1: 1, 3, 0, mean 4/3, squares 1/9 + 25/9 + 16/9 = 42/9, variance 21/9. Turn 2: 4, 0, 0, mean 4/3, squares
     64/9 + 16/9 + 16/9 = 96/9, variance 48/9."""
-    found = turnwise_advantages(RAGGED, as_published=True, eps=0.0)
+    found = turnwise_advantages(RAGGED, rules="code", eps=0.0)
     assert found["g"][0] == pytest.approx([1, -1 / 3 / math.sqrt(21 / 9), 8 / 3 / math.sqrt(48 / 9)])
     assert found["g"][1] == pytest.approx([-1, 5 / 3 / math.sqrt(21 / 9)]) and found["g"][2] == pytest.approx([0])
     assert found["flat"][0] == pytest.approx([0, 2.5 / math.sqrt(12.5)])
     assert found["one"][0].tolist() == [7, 8]  # a group of one keeps its rewards there
-    plain = turnwise_advantages(RAGGED, scale="none", as_published=True)
+    plain = turnwise_advantages(RAGGED, scale="none", rules="code")
     assert plain["g"][0] == pytest.approx([1, -1 / 3, 8 / 3]) and plain["flat"][1].tolist() == [0]
 
 
@@ -228,7 +229,7 @@ def test_bad_settings_per_turn_are_refused() -> None:
 games = st.lists(st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array), min_size=1, max_size=5)
 
 
-ALL = (TurnWise(), TurnWise(scale="none"), TurnWise(as_published=True), ReturnToGo(), Progress())
+ALL = (TurnWise(), TurnWise(scale="none"), TurnWise(rules="code"), ReturnToGo(), Progress())
 
 
 @given(games, st.sampled_from(ALL))

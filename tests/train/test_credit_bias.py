@@ -21,6 +21,7 @@ import pytest
 
 from sonde.train import credit
 from sonde.train.credit import GroupRelative, Progress, ReturnToGo, TurnWise, Values, gae
+from tests.cases import each
 
 N = 4
 Estimate = Callable[[Sequence["Game"]], Sequence[Values]]
@@ -189,8 +190,8 @@ def tree(rng: np.random.Generator) -> list[Game]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("n", [2, 3])
+@each("seed", range(12))
+@each("n", [2, 3])
 def test_whatever_the_problem(seed: int, n: int) -> None:
     games = tree(np.random.default_rng(seed))
     total = np.zeros(7)
@@ -200,22 +201,22 @@ def test_whatever_the_problem(seed: int, n: int) -> None:
     assert float(np.abs(gradient(games)).max()) > 1e-3
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("n", [2, 3, 4])
-@pytest.mark.parametrize("estimator", [LEAVE_ONE_OUT, ReturnToGo()])
+@each("problem", PROBLEMS)
+@each("n", [2, 3, 4])
+@each("estimator", [LEAVE_ONE_OUT, ReturnToGo()])
 def test_baselines_made_of_the_others_are_unbiased(problem: str, n: int, estimator: Any) -> None:
     games = PROBLEMS[problem]()
     assert expected(problem, by(estimator), n) == pytest.approx(gradient(games), rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("n", [2, 3, 4])
+@each("problem", PROBLEMS)
+@each("n", [2, 3, 4])
 def test_the_mean_of_the_whole_group_shortens_the_gradient(problem: str, n: int) -> None:
     shorter = expected(problem, by(GroupRelative(scale="none")), n)
     assert shorter == pytest.approx((n - 1) / n * gradient(PROBLEMS[problem]()), rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.5, 1.0])
+@each("lam", [0.0, 0.5, 1.0])
 def test_gae_is_unbiased_with_the_values_of_the_policy(lam: float) -> None:
     for problem, games in PROBLEMS.items():
         found = expected(problem, generalised(lambda game: game.values, lam), 1)
@@ -256,8 +257,8 @@ def compared(problem: str, estimate: np.ndarray) -> tuple[float, float]:
     return math.degrees(math.acos(max(-1.0, min(1.0, cosine)))), price / along if along > 0 else math.nan
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("price", [-0.3, 0.2])
+@each("problem", PROBLEMS)
+@each("price", [-0.3, 0.2])
 def test_what_a_turn_costs_is_not_felt_turn_by_turn(problem: str, price: float) -> None:
     """Every turn's mean is taken from it, so a price per turn changes nothing, though it changes the gradient; padded
     with the zeros of ended games, it is felt where some have ended."""
@@ -282,8 +283,8 @@ ROWS: list[tuple[str, str, Estimate]] = [
     ("TurnWise", "default", by(TurnWise())),
     ("TurnWise", "no scale; equation 3", by(TurnWise(scale="none"), True)),
     ("TurnWise", "default; equation 3", by(TurnWise(), True)),
-    ("TurnWise", "as published, no scale; equation 3", by(TurnWise(scale="none", as_published=True), True)),
-    ("TurnWise", "as published; equation 3", by(TurnWise(as_published=True), True)),
+    ("TurnWise", "as published, no scale; equation 3", by(TurnWise(scale="none", rules="code"), True)),
+    ("TurnWise", "as published; equation 3", by(TurnWise(rules="code"), True)),
     ("Progress", "default", by(Progress())),
     ("gae", "values of the policy", generalised(lambda game: game.values, 0.95)),
     ("gae", "values 0", generalised(nothing, 0.95)),

@@ -23,6 +23,7 @@ from sonde.train.curriculum import (
     learning_potential,
     turns_needed,
 )
+from tests.cases import each
 
 # --- learning potential ----------------------------------------------------------------------------------------------
 
@@ -194,8 +195,8 @@ def test_without_replacement_every_task_comes_once_per_pass() -> None:
     assert {c.task for c in choices if c.group == "b"} == {0}
 
 
-@pytest.mark.parametrize("bandit", [Uniform(), UCB(), Thompson()])
-@pytest.mark.parametrize("replacement", [True, False])
+@each("bandit", [Uniform(), UCB(), Thompson()])
+@each("replacement", [True, False])
 def test_a_state_read_from_a_file_goes_on_with_the_same_choices(bandit: Any, replacement: bool) -> None:
     curriculum = Curriculum(groups={"b": 9, "a": 7, "c": 5}, bandit=bandit, replacement=replacement)
 
@@ -252,7 +253,7 @@ def learn(bandit: Any, seed: int, rounds: int = 250) -> Counter[str]:
     return played
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@each("seed", [0, 1, 2])
 def test_the_group_with_most_to_learn_is_played_most(seed: int) -> None:
     """Alpha 1 is large beside potentials below 1, so UCB explores long; a quarter of it concentrates."""
     plain, keen, uniform = learn(UCB(), seed), learn(UCB(alpha=0.25), seed), learn(Uniform(), seed)

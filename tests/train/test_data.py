@@ -22,6 +22,7 @@ from sonde.models import fake
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.data import RowReport, make_rows, make_samples, pair_samples
 from sonde.train.types import Row
+from tests.cases import each
 
 from .trajectories import ERROR, LOSS, TIMEOUT, WIN, act, call, trajectory
 
@@ -166,8 +167,8 @@ def test_pairs_lose_both_when_one_is_left_out_and_count_each_trajectory_once() -
     assert (report.trajectories, report.rows, report.too_long) == (3, 2, 1)
 
 
-@pytest.mark.parametrize(
-    ("turns", "message"),
+@each(
+    "turns, message",
     [
         ([[act()], [act(Completion(text="from an endpoint"))]], "no act of seat 'agent' carries token ids.*as_sampled"),
         ([[act(call([1]))], [act(call([2], model="other"))]], r"completion.model: got \['m', 'other'\], allowed: one"),

@@ -18,17 +18,11 @@ from sonde.agents.llm import LLM
 from sonde.core import AGENT, Trajectory
 from sonde.models.fake import END, Fake
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.conversations import read_demonstrations, read_preferences
 from sonde.train.data import make_samples as sonde_samples
-from sonde.train.formats import (
-    message_rows,
-    preference_ids,
-    preference_rows,
-    read_demonstrations,
-    read_preferences,
-    sft_rows,
-    to_dataset,
-)
+from sonde.train.formats import message_rows, preference_ids, preference_rows, sft_rows, to_dataset
 from sonde.train.types import Pair, Row, Sample
+from tests.cases import each
 
 from .test_as_sampled import chat
 from .tiny import bare, pairs, sample, samples
@@ -232,7 +226,7 @@ MARKS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS)
+@each("mark", MARKS)
 def test_messages_that_are_not_to_be_trained_on_are_context(mark: dict[str, Any]) -> None:
     """In every form: the tokens of the prompt are the same, the loss counts nothing of the marked message."""
     whole_row = read_demonstrations([{"messages": said("a", "bad", "c", "good")}], chat())[0].rows[0]
@@ -274,18 +268,21 @@ def test_preferences_come_back_as_pairs() -> None:
     assert [whole(s) for s in implicit] == [whole(s) for s in found]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
+@each(
+    "row, message",
     [
-        ({"text": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
+        ({"texts": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
         ({"messages": "hello"}, r"row 0: messages: got 'hello', allowed: a list"),
         ({"messages": [{"role": "tool", "content": "x"}]}, r"row 0: messages\[0\]: got .*tool.*, allowed: a role"),
         ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, r"row 0: messages\[0\]: got .*image"),
-        ({"messages": [{"role": "user", "content": "x"}]}, r"row 0: got \['user'\], allowed: an assistant message"),
+        (
+            {"messages": [{"role": "user", "content": "x"}]},
+            r"row 0: messages: got \['user'\], allowed: an assistant message",
+        ),
         ({"messages": [{"role": "assistant", "content": "x"}]}, r"row 0: messages: got \[\], allowed: a user message"),
         (
             {"messages": said("a", "b", weight=0)},
-            r"row 0: got \['user', 'assistant'\], allowed: an assistant message to",
+            r"row 0: messages: got \['user', 'assistant'\], allowed: an assistant message to",
         ),
         ({"messages": said("a", "b", weight=0.5)}, r"row 0: messages\[1\]: weight: got 0.5, allowed: 0 or 1"),
         ({"messages": said("a", "b", train="no")}, r"row 0: messages\[1\]: train: got 'no', allowed: true or false"),

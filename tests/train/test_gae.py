@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sonde.core import UserError
 from sonde.train.credit import ESTIMATORS, GAE, gae, whiten
 from sonde.train.token_rewards import agent_token_order
+from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 import torch
 
 from sonde.models.local.heads import HeadSpec
@@ -73,8 +73,7 @@ def test_the_weight_of_the_penalty_follows_the_divergence() -> None:
     assert adaptive.update_kl_weight(0.1, 0.0, 100) == pytest.approx(0.1 * 0.98)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
+@each("wrong, message",
     [({"lam": 1.5}, "credit: lam"), ({"kl": -1.0}, "credit: kl"), ({"kl_target": 1.0}, "kl_target: got 1.0"),
      ({"kl_horizon": 0}, "kl_horizon"), ({"level": "word"}, "credit: level")],
 )  # fmt: skip
@@ -110,7 +109,7 @@ def expected(credit: GAE, values: Any) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("level", ["token", "turn"])
+@each("level", ["token", "turn"])
 def test_with_values_of_the_policy_both_levels_are_the_gradient(level: Any) -> None:
     step = 1e-6
     true = []

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ def plain(model: Any, ids: Any) -> Tensor:
         return model.model(input_ids=torch.tensor([list(ids)])).last_hidden_state[0]
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_a_head_says_of_a_token_what_the_state_before_it_is_worth(packed: bool) -> None:
     model, items = tiny_model(), mixed(5, rows=2)
     heads = random_heads(model)
@@ -103,7 +103,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(of_cut, gradient)
 
 
-@pytest.mark.parametrize(("trunk", "moves"), [("shared", True), ("detached", False), ("frozen", False)])
+@each("trunk, moves", [("shared", True), ("detached", False), ("frozen", False)])
 def test_whom_the_gradients_of_heads_reach(trunk: Any, moves: bool) -> None:
     model = tiny_model()
     heads = random_heads(model, HeadSpec(v=True, q=1, trunk=trunk))
@@ -206,8 +206,7 @@ def test_heads_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert model_sizes(model) == (32, 59)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
+@each("wrong, message",
     [({}, "heads: q: got 0"), ({"q": 3}, "heads: q"), ({"q": 1, "polyak": 0.0}, "heads: polyak"),
      ({"v": True, "every": 0}, "heads: every"), ({"v": True, "trunk": "shard"}, "heads: trunk: got 'shard'"),
      ({"v": True, "width": 0.0}, "heads: width"), ({"v": True, "q": 1, "linear": True}, "heads: linear")],

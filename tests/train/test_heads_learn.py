@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat.chat import Chat
@@ -39,7 +38,7 @@ def shown() -> list[Trajectory]:
 
 
 def trained(model: str, shown: Sequence[Trajectory], folder: Path, objective: str, **options: Any) -> str:
-    learning = Learning(context=LOOK, share=ShareRule())
+    learning = Learning(context=LOOK)
     settings = TrainSettings(
         folder=str(folder), lr=1e-2, batch_size=32, micro_batch=32, epochs=90, warmup=0.0, schedule="constant"
     )
@@ -85,7 +84,7 @@ def test_values_stand_beside_the_policy_that_they_are_added_to(
     model: str, shown: list[Trajectory], tmp_path: Path
 ) -> None:
     """As published: the model that values is trained by their losses alone, and the cloned policy is another one."""
-    policy = trained(model, shown, tmp_path / "bc", "sft")
+    policy = trained(model, shown, tmp_path / "bc", "bc")
     assert 0.2 < returns(policy, 0) < 0.65
     values = trained(policy, shown, tmp_path / "ilql", "ilql", **{**VALUES, "bc": 0.0}, tau=0.9, polyak=0.1)
     assert returns(policy, 0, heads=values, beta=20.0) > 0.9
@@ -95,9 +94,9 @@ def test_whose_episodes_are_learned_from(model: str, shown: list[Trajectory]) ->
     chat = Chat(load_model(model)[1], label=model, template={})
     everything = prepare_data("ilql", shown, chat, Learning(context=LOOK))
     assert len(everything.items) == len(shown) == 32
-    best = prepare_data("sft", shown, chat, Learning(context=LOOK, share=ShareRule(top=0.25)))
+    best = prepare_data("bc", shown, chat, Learning(context=LOOK, share=ShareRule(top=0.25)))
     assert {item.score for item in best.items} == {1.0} and len(best.items) == 8  # type: ignore[union-attr]
-    won = prepare_data("sft", shown, chat, Learning(context=LOOK, share=ShareRule(success=True)))
+    won = prepare_data("bc", shown, chat, Learning(context=LOOK, share=ShareRule(success=True)))
     assert len(won.items) == 16
     with pytest.raises(UserError, match="learning: by_turn: got True, allowed: false for mc"):
         prepare_data("mc", shown, chat, Learning(by_turn=True))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
 from sonde.models.local.heads import NAME, attach_heads, load_heads
@@ -22,10 +21,12 @@ from sonde.train.logprobs import token_values
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.mc import MC
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult
 from sonde.train.types import Item, Objective, count_units
 
-from .tiny import END, mixed, tiny_model, tiny_tokenizer, train_offline
+from .tiny import END, mixed, stop_at, tiny_model, tiny_tokenizer, train_offline
+
+if TYPE_CHECKING:
+    from sonde.train.trainer import SondeTrainer, TrainResult
 
 
 def items(n: int = 8) -> list[Item]:
@@ -39,6 +40,8 @@ def settings(folder: Path, **changes: Any) -> TrainSettings:
 
 
 def trained(folder: Path, objective: Objective, **changes: Any) -> tuple[SondeTrainer, TrainResult]:
+    from sonde.train.trainer import SondeTrainer
+
     trainer = SondeTrainer(tiny_model(), objective, items(), settings(folder, **changes), tiny_tokenizer())
     return trainer, trainer.train()
 
@@ -74,6 +77,8 @@ def test_how_a_step_is_cut_changes_nothing(objective: Objective, tmp_path: Path)
 
 
 def test_a_step_is_that_of_a_loop_written_by_hand(tmp_path: Path) -> None:
+    from sonde.train.trainer import SondeTrainer
+
     trainer, result = trained(tmp_path, FAST, batch_size=8, epochs=3, schedule="constant", clip=0.0)
     model = tiny_model()
     heads = attach_heads(model, FAST.heads, 0)
@@ -99,6 +104,10 @@ def test_a_step_is_that_of_a_loop_written_by_hand(tmp_path: Path) -> None:
 
 
 def test_hard_copies_come_every_so_many_steps(tmp_path: Path) -> None:
+    from transformers import TrainerCallback
+
+    from sonde.train.trainer import SondeTrainer
+
     trainer = SondeTrainer(tiny_model(), replace(FAST, polyak=1.0, every=3), items(), settings(tmp_path, epochs=4))
     heads, seen = trainer.heads, []
     assert heads is not None
@@ -113,26 +122,20 @@ def test_hard_copies_come_every_so_many_steps(tmp_path: Path) -> None:
     assert seen == [False, False, True, False, False, True, False, False]
 
 
-class StopAt(TrainerCallback):
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        control.should_training_stop = state.global_step == self.step
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("adapter", [None, LoraSettings(r=4, dropout=0.1)], ids=["full", "lora"])
 def test_a_resumed_run_is_the_run(
     adapter: LoraSettings | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from transformers import AutoModelForCausalLM
+
     changes: dict[str, Any] = {"epochs": 3, "save_steps": 1, "lora": adapter, "warmup": 0.2}
 
     def run(folder: Path, **how: Any) -> TrainResult:
         return train_offline(tiny_model(), FAST, items(), settings(folder, **changes), **how)
 
     whole = run(tmp_path / "a")
-    assert run(tmp_path / "b", callbacks=[StopAt(3)]).steps == 3
+    assert run(tmp_path / "b", callbacks=[stop_at(3)]).steps == 3
     rest = run(tmp_path / "b", resume=True)
     assert rest.history == whole.history
     assert NAME not in caplog.text
@@ -146,6 +149,8 @@ def test_a_resumed_run_is_the_run(
 @pytest.mark.thorough
 def test_what_is_saved_is_a_model_and_its_heads(tmp_path: Path) -> None:
     """With an adapter merged into it: values of the saved pair are those of the trained one."""
+    from transformers import AutoModelForCausalLM
+
     trainer, result = trained(tmp_path, FAST, lora=LoraSettings(r=4))
     names = set(load_file(result.model / "model.safetensors"))
     assert not any(NAME in name for name in names)
@@ -175,14 +180,13 @@ def test_a_frozen_trunk_stays(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_bad_heads_of_a_checkpoint_are_named(tmp_path: Path) -> None:
     changed = settings(tmp_path, save_steps=2, max_steps=4)
-    train_offline(tiny_model(), FAST, items(), changed, callbacks=[StopAt(2)])
+    train_offline(tiny_model(), FAST, items(), changed, callbacks=[stop_at(2)])
     (tmp_path / "checkpoint-2" / "heads.safetensors").unlink()
     with pytest.raises(UserError, match=r"checkpoint-2.heads\.safetensors is missing"):
         train_offline(tiny_model(), FAST, items(), changed, resume=True)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
+@each("make, message",
     [
         (lambda: ILQL(tau=1.0), "ilql: tau"), (lambda: ILQL(discount=1.1), "ilql: discount"),
         (lambda: MC(cql=-1.0), "mc: cql"), (lambda: MC(trunk="detached"), "mc: trunk: got 'detached'"),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
+from tests.cases import each
 
-from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, build
+pytest.importorskip("torch")
+
+import torch
+
+from sonde.core import AGENT, Message, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -85,6 +89,23 @@ def test_objectives_learn_from_recorded_episodes(model: str, objective: str, tmp
     assert load_model(str(done.model))[0].config.vocab_size == load_model(model)[0].config.vocab_size
 
 
+def test_a_trained_model_is_a_folder_that_other_libraries_load(model: str, tmp_path: Path) -> None:
+    """As a benchmark harness does (docs/training.md): weights, tokenizer and chat template, by transformers."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    done = learn(model, training(tmp_path / "t", "sft", max_steps=1), played(model))
+    module: Any = AutoModelForCausalLM.from_pretrained(done.model)
+    tokenizer: Any = AutoTokenizer.from_pretrained(done.model)
+    talk = [{"role": "user", "content": "start"}]
+    text = tokenizer.apply_chat_template(talk, tokenize=False, add_generation_prompt=True)
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
+    ours = Chat(load_model(model)[1], label=model, template={}).encode_prompt([Message("user", "start")])
+    assert ids[0].tolist() == list(ours.ids)
+    with torch.no_grad():
+        assert torch.allclose(module(ids).logits, load_model(str(done.model))[0](ids).logits, atol=1e-5)
+    assert module.generate(ids, max_new_tokens=2, do_sample=False).shape[1] > ids.shape[1]
+
+
 @pytest.mark.thorough
 def test_a_program_is_learned_from_by_encoding_what_it_said(model: str, tmp_path: Path) -> None:
     lessons = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=8))
@@ -122,7 +143,7 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
 
 def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
-    with pytest.raises(UserError, match="train sft: no training items in the episodes: tasks "):
+    with pytest.raises(UserError, match="train sft: no training items in the data: tasks "):
         prepare_data("sft", lost, Chat(load_model(model)[1], label=model, template={}))
 
 
@@ -169,8 +190,6 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
     seen: list[str] = []
 
     def watch(title: str, total: int, before: int) -> Any:
-        from contextlib import nullcontext
-
         seen.append(title)
         return nullcontext()
 
@@ -182,8 +201,33 @@ def test_the_pipeline_runs_improves_its_data_and_is_not_done_twice(model: str, t
     assert outcome.gains[0].n_tasks == 6
     first = len(seen)
     again = run_pipeline(pipeline(model), tmp_path / "p", watch=watch)
-    assert seen[first:] == ["round 1: Asking-plain"]  # asks the folder, and plays nothing
+    assert seen[first:] == [], "what was learned from is not played again"
     assert again.to_json() == outcome.to_json()
+
+
+def test_pipelines_that_share_play_and_test_the_base_model_once(model: str, tmp_path: Path) -> None:
+    """Leave-one-out and single groups: the second finds its games and the base model's, and tests what it left out."""
+    other = {**NAMED, "max_turns": 3}
+    seen: list[str] = []
+
+    def watch(title: str, total: int, before: int) -> Any:
+        seen.append(f"{title} {total - before}")
+        return nullcontext()
+
+    def run(folder: str, **changes: Any) -> Any:
+        config = pipeline(model, stages=("sft",), **changes)
+        return run_pipeline(config, tmp_path / folder, shared=tmp_path / "shared", watch=watch)
+
+    run("both", envs=(NAMED, other))
+    first = len(seen)
+    left = run("left", envs=(NAMED,), held_out=(other,), tested="held_out")
+    assert [title.split()[-1] for title in seen[first:] if title.startswith(("base", "round 1"))] == ["0"]
+    assert [len(stage.evaluations) for stage in left.stages] == [1, 1]
+    assert left.stages[0].evaluations[0].max_turns == 3
+    with pytest.raises(UserError, match=r"shared was started with another configuration: paprika\.k"):
+        run("other", envs=(NAMED,), k=3)
+    with pytest.raises(UserError, match="shared: allowed: without a curriculum"):
+        run("picked", curriculum="ucb", n_tasks=2, by="difficulty")
 
 
 @pytest.mark.thorough
@@ -198,6 +242,44 @@ def test_rounds_continue_from_the_model_before(model: str, tmp_path: Path) -> No
     assert min(seeds) == 1
 
 
+def test_a_curriculum_plays_each_environment_as_often_as_the_paper(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Appendix C: 20 samples, 100 for mastermind, whatever is picked together; algorithm 1 looks after every task."""
+    games: list[Game] = []
+    seen: list[Picks] = []
+
+    def record(together: list[Game], *_: Any, picks: Picks, **__: Any) -> list[Run]:
+        games.extend(together)
+        seen.append(picks)
+        raise UserError("recorded")
+
+    monkeypatch.setattr("sonde.train.paprika.collect_episodes", record)
+    envs = tuple({"name": name} for name in ("wordle", "mastermind"))
+    config = Paprika(
+        model=model, envs=envs, curriculum="ucb", n_tasks=250, at_once=1, by="env", tests=1, test_k=1,
+        agent={"max_new_tokens": 1},
+    )  # fmt: skip
+    with pytest.raises(UserError, match="recorded"):
+        run_pipeline(config, tmp_path / "p")
+    assert {game.env.spec.name: game.samples for game in games} == {"wordle": 20, "mastermind": 100}
+    assert (seen[0].n, seen[0].at_once) == (250, 1)
+
+
+def test_games_have_their_own_numbers_of_samples(tmp_path: Path) -> None:
+    games = [Game(ENV, ENV.tasks("train")[:2], name, k) for name, k in (("few", None), ("many", 3))]
+    few, many = collect_episodes(games, {AGENT: Knower()}, Plan(k=1), tmp_path)
+    assert (len(few), len(many)) == (2, 6)
+
+
+def test_what_was_selected_is_counted_by_the_rule_that_trains(model: str, tmp_path: Path) -> None:
+    """`tiny_sft` learns from the shortest wins only, which is not the paper's rule."""
+    run_pipeline(pipeline(model, stages=("sft",)), tmp_path)
+    kept = json.loads((tmp_path / "round-1" / "selection.json").read_text())["total"]
+    data = json.loads((tmp_path / "round-1" / "sft" / DATA).read_text())
+    assert kept["sft"] == data["items"] > 0
+
+
 @pytest.mark.thorough
 def test_pairs_are_compared_with_the_model_that_the_round_began_with(model: str, tmp_path: Path) -> None:
     outcome = run_pipeline(pipeline(model), tmp_path / "round")
@@ -205,9 +287,6 @@ def test_pairs_are_compared_with_the_model_that_the_round_began_with(model: str,
     data = json.loads((tmp_path / "round" / "round-1" / "rpo" / DATA).read_text())
     assert data["reference"] == model != data["model"] == outcome.stages[1].model
     assert abs(first["log_ratio_chosen"]) > 1e-3  # the fine-tuned model has moved away from it
-    run_pipeline(pipeline(model, reference="stage"), tmp_path / "stage")
-    first = json.loads((tmp_path / "stage" / "round-1" / "rpo" / "history.jsonl").read_text().splitlines()[0])
-    assert abs(first["log_ratio_chosen"]) < 1e-4
 
 
 def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
@@ -220,8 +299,8 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         run_pipeline(pipeline(model), tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"envs": ()}, "paprika: envs"),
         ({"stages": ("grpo",)}, "paprika: stages"),
@@ -229,7 +308,9 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"curriculum": "greedy", "n_tasks": 2}, "paprika: curriculum"),
         ({"curriculum": "ucb"}, "paprika: n_tasks"),
         ({"k": 0}, "paprika: k"),
-        ({"reference": "base"}, "paprika: reference"),
+        ({"at_once": 0}, "paprika: at_once: got 0"),
+        ({"tested": "held_out"}, "paprika: tested: got 'held_out', allowed: all, where no environment is held out"),
+        ({"tested": "some"}, "paprika: tested: got 'some', allowed: all, held_out"),
         ({"changes": {"sft": {"speed": 1}}}, "train: unknown name"),
         ({"stages": ("sft",), "changes": {"rpo": {"lr": 1.0}}}, "paprika: changes: unknown name 'rpo'; known: sft"),
         ({"changes": {"zzz": {"lr": 1}}}, "paprika: changes: unknown name 'zzz'"),
@@ -243,6 +324,9 @@ def test_another_configuration_is_refused(model: str, tmp_path: Path) -> None:
         ({"hf": {"weights": "x"}}, r"paprika: hf\.weights: allowed: model"),
         ({"seats": {"agent": {"name": "agents:random"}}}, r"paprika: seats\.agent"),
         ({"player": {"name": "models:fake", "script": ["x"]}, "rounds": 2}, "paprika: rounds: got 2"),
+        ({"server": {"name": "models:http", "model": "m"}}, "paprika: server: got 'models:http', allowed: models:vllm"),
+        ({"server": {"name": "models:vllm", "tokenizer": "t"}}, r"paprika: server\.tokenizer: allowed: model"),
+        ({"server": {"name": "models:vllm"}, "player": {"name": "models:fake"}}, "paprika: player: got a server too"),
     ],
 )
 def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -34,8 +35,8 @@ def plain(model: Any, row: Row) -> list[float]:
     return [value if a else 0.0 for value, a in zip([0.0, *found], row.agent, strict=True)]
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@each("packed", [False, True])
+@each("attention", ["sdpa", "eager"])
 def test_equal_to_one_plain_pass_per_row(packed: bool, attention: str) -> None:
     items, model = mixed(4, rows=2), tiny_model()
     model.set_attn_implementation(attention)
@@ -45,7 +46,7 @@ def test_equal_to_one_plain_pass_per_row(packed: bool, attention: str) -> None:
         assert not found_RT[r, len(row) :].any()
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_a_neighbour_changes_nothing(packed: bool) -> None:
     items, model = [sample(0, turns=6), *samples(3)[1:]], tiny_model()  # packed: a long row, and two in one line
     row = items[1].rows[0]

@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM
 
 from sonde.train.model_io import base_dtype, convert_folder, convert_model, load_model, merge_adapter
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer
 
 from .tiny import samples, tiny_model, tiny_tokenizer, write
 
@@ -42,6 +39,8 @@ def formats(folder: Path) -> set[Any]:
 
 
 def trained(base: str, folder: Path, **changes: Any) -> Any:
+    from sonde.train.trainer import SondeTrainer
+
     model, tokenizer = load_model(base)
     assert {p.dtype for p in model.parameters()} == {torch.float32}
     made = TrainSettings(folder=str(folder), lr=1e-2, max_steps=2, batch_size=4, save_steps=1, **changes)
@@ -54,6 +53,8 @@ def trained(base: str, folder: Path, **changes: Any) -> Any:
 @pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
 def test_what_was_stored_so_is_saved_so(tmp_path: Path, dtype: str, lora: Any) -> None:
     """To the bit: what was trained in float32, rounded once; and tied weights are written once, as in the base."""
+    from transformers import AutoModelForCausalLM
+
     base = stored(tmp_path / "base", dtype)
     trainer, done = trained(base, tmp_path / "t", lora=lora)
     assert formats(done.model) == {FORMATS[dtype]}
@@ -73,6 +74,8 @@ def test_what_was_stored_so_is_saved_so(tmp_path: Path, dtype: str, lora: Any) -
 @pytest.mark.thorough
 @pytest.mark.parametrize("lora", [None, LoraSettings(r=4)])
 def test_float32_keeps_every_bit(tmp_path: Path, lora: Any) -> None:
+    from transformers import AutoModelForCausalLM
+
     trainer, done = trained(stored(tmp_path / "base", "bfloat16"), tmp_path / "t", lora=lora, save_dtype="float32")
     assert formats(done.model) == {torch.float32}
     again = AutoModelForCausalLM.from_pretrained(done.model, dtype="auto")
@@ -88,6 +91,8 @@ def test_a_configuration_that_says_nothing_is_looked_up_in_the_weights(tmp_path:
 
 def test_a_model_that_was_not_loaded_here_is_saved_as_it_was_given(tmp_path: Path) -> None:
     """Also where `bf16` keeps its frozen weights in bfloat16 meanwhile."""
+    from sonde.train.trainer import SondeTrainer
+
     made = TrainSettings(folder=str(tmp_path), lora=LoraSettings(r=4), bf16=True, max_steps=1, batch_size=4)
     done = SondeTrainer(tiny_model(), SFT(), samples(4), made, tiny_tokenizer()).train()
     assert formats(done.model) == {torch.float32}
@@ -101,6 +106,8 @@ def test_the_same_format_is_no_copy() -> None:
 
 
 def test_a_folder_that_processes_wrote_together_is_converted_in_its_place(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
     folder = write(tmp_path / "model")
     names = {file.name for file in folder.iterdir()}
     whole = AutoModelForCausalLM.from_pretrained(folder)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde
 from sonde import UserError
@@ -45,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 # --- what is published -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_every_preset_is_complete(name: str) -> None:
     """Its objective can be made, a run of it can start and be resumed, and nothing of it is overridden."""
     known = PRESETS[name]
@@ -67,7 +68,7 @@ def test_paprika() -> None:
     assert preset("paprika_rpo").options == {"beta": 0.1, "alpha": 1.0}
 
 
-@pytest.mark.parametrize(("name", "lr"), [("starpo", 1e-5), ("starpo_4b", 3e-5)])
+@each("name, lr", [("starpo", 1e-5), ("starpo_4b", 3e-5)])
 def test_starpo(name: str, lr: float) -> None:
     """ΔBelief-RL, section 4.1, appendix F with tables 5 and 6, and its code."""
     known = preset(name)
@@ -100,7 +101,8 @@ def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> N
     """Appendix E: all of the shortest wins, and every question an item of its own."""
     lessons = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=2))
     chat, known = Chat(load_model(model)[1], label=model, template={}), preset("delta_belief_sft")
-    assert known.learning == Learning(sft=SFTRule(distinct=False, within=0), by_turn=True)
+    quiet = {"enable_thinking": False}
+    assert known.learning == Learning(sft=SFTRule(distinct=False, within=0), by_turn=True, template=quiet)
     data = prepare_data("sft", lessons, chat, known.learning, known.settings.max_tokens)
     assert len(data.items) == sum(len(t.turns) for t in lessons) == 24
     assert all(len(item.rows) == 1 and len(set(item.rows[0].turns) - {-1}) == 1 for item in data.items)  # type: ignore[union-attr]
@@ -108,7 +110,7 @@ def test_delta_belief_sft_learns_questions_of_the_shortest_wins(model: str) -> N
     assert len(whole.items) == 12 and whole.rows.agent_tokens == data.rows.agent_tokens
 
 
-@pytest.mark.parametrize("name", ["delta_belief", "delta_belief_4b"])
+@each("name", ["delta_belief", "delta_belief_4b"])
 def test_delta_belief(name: str) -> None:
     """All that differs from StarPO: equation 3 with lambda .1 (its numbers: `test_rewards.py`), equation 4, the mean
     over tokens, and the rate, 3e-5 for both sizes."""
@@ -117,9 +119,34 @@ def test_delta_belief(name: str) -> None:
     assert made == GRPO(clip_low=0.2, clip_high=0.28, dual_clip=3.0, aggregation="token-mean", kl=0.0)
     assert known.settings == replace(other.settings, lr=3e-5)
     rewards = RewardMix({"invalid": -5.0, "repeated": -1.0, "belief": 0.1}, {"success": 2.0, "extra_turns": -0.05})
-    belief = BeliefGain(template="statement", aggregate="sum", of="current", shaping=("relu",))
+    belief = BeliefGain(template="statement", aggregate="sum", baseline="current", shaping=("relu",))
     differing = {"rewards": rewards, "rewarders": (belief,), "credit": TurnWise(scale="std", eps=1e-6)}
     assert known.online == replace(other.online, **differing)
+
+
+@pytest.mark.parametrize("size", ["", "_4b"])
+def test_the_presets_of_the_code_are_those_of_the_paper_but_for_what_it_does_otherwise(size: str) -> None:
+    """The exact word ends a game and a reply has 50 tokens (the environment's rules=code); ΔBelief asks `question` and
+    pads; nobody thinks."""
+    for method in ("starpo", "delta_belief"):
+        paper, code = preset(f"{method}{size}"), preset(f"{method}_code{size}")
+        played = [sonde.build(known.fill_env({"name": "twenty_questions"})) for known in (paper, code)]
+        assert [(env.spec.preset, env.spec.max_new_tokens) for env in played] == [
+            ("delta_belief", 128),
+            ("delta_belief", 50),
+        ]
+        assert [env.config["rules"] for env in played] == ["paper", "code"]
+        changed = {"rewarders": (BeliefGain(template="question"),), "credit": TurnWise(rules="code")}
+        assert code.online == replace(paper.online, **(changed if method == "delta_belief" else {}))
+        assert (code.settings, code.options) == (paper.settings, paper.options)
+        assert code.online.template == {"enable_thinking": False} and code.online.max_new_tokens is None
+
+
+def test_what_is_given_for_an_environment_wins() -> None:
+    known = preset("starpo_code")
+    given = {"name": "twenty_questions", "rules": "strict"}
+    assert known.fill_env(given) == {"name": "twenty_questions", "preset": "delta_belief", "rules": "strict"}
+    assert known.fill_env({"name": "maze"}) == {"name": "maze"}
 
 
 def test_there_is_no_preset_for_everything() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -32,7 +30,6 @@ from sonde.train.objectives.sft import SFT
 from sonde.train.provenance import hash_items, hash_model
 from sonde.train.selection import PairRule
 from sonde.train.settings import TrainSettings
-from sonde.train.trainer import SondeTrainer
 from sonde.train.training import Learning, Training
 from sonde.train.training_folder import lock_folder
 
@@ -202,7 +199,6 @@ def held_elsewhere(folder: Path) -> Iterator[None]:
 def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: Path) -> None:
     games = [Game(ENV, ENV.tasks("train"), "asking")]
     with held_elsewhere(tmp_path):
-        begun = time.process_time()
         for changes in ({}, {"resume": True}, {"fresh": True}):
             with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
                 learn("no-such-model", of("sft", settings(tmp_path)), said(*LESSONS), **changes)
@@ -215,7 +211,6 @@ def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: P
                 )
         with pytest.raises(UserError, match=f"another training is writing to {tmp_path}"):
             train_offline(tiny_model(), SFT(), samples(4), settings(tmp_path))
-        assert time.process_time() - begun < 5
     with lock_folder(tmp_path):  # held by this process, so for its own training
         assert learn(model, of("sft", settings(tmp_path)), said(*LESSONS)).steps == 2
 
@@ -224,6 +219,8 @@ def test_the_second_training_in_a_folder_refuses_at_once(model: str, tmp_path: P
 
 
 def test_another_reference_is_computed_once_where_training_is_and_kept(tmp_path: Path) -> None:
+    from sonde.train.trainer import SondeTrainer
+
     loaded: list[str] = []
 
     def load() -> Any:

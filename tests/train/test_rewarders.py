@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -28,14 +27,15 @@ from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.episode_log import recredit_episodes
 from sonde.train.online.groups import PlannedTask, assign_credit, play_groups
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
-from sonde.train.online.weight_snapshots import WeightSnapshots
 from sonde.train.rewarders import BeliefGain, ExactGain, Measurements
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from .asking import WORDS, Asking
 from .tiny import tiny_model, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 ENV = Asking()
 ASKED = "Is the secret"
@@ -81,6 +81,21 @@ def test_belief_gains_by_hand() -> None:
     assert centred[lost.id]["belief"].tolist() == [-0.75, 0.5, 0.0, 0.0]
     with pytest.raises(UserError, match="got 2 beliefs, allowed: one before each of 4 turns"):
         raw.compute_rewards({"g": [lost]}, Measurements({lost.id: beliefs(-3.0, -2.5)}))
+
+
+def test_gains_over_a_lagged_model_by_hand() -> None:
+    """The player's ln b: -3, -1, -2; the moving average's: -4, -2, -2.5. Its code subtracts the average's belief before
+    the turn from the player's after it: -1 - -4, -2 - -2; the sum is no change of one model's belief (1 and 1.5)."""
+    won, lost = played("hm", "ask", "red"), played("hm", "hm", "hm", "hm", sample=1)
+    own = {won.id: beliefs(-3.0, -1.0, -2.0, -0.1), lost.id: beliefs(-3.0, -2.5, -2.5, -4.0)}
+    average = {won.id: beliefs(-4.0, -2.0, -2.5, -0.2), lost.id: beliefs(-4.0, -3.0, -3.0, -5.0)}
+    told = Measurements(own, baseline=Measurements(average))
+    for baseline in ("average", "start"):
+        raw = BeliefGain(shaping=(), baseline=baseline).compute_rewards({"g": [won, lost]}, told)
+        assert raw[won.id]["belief"].tolist() == [3.0, 0.0, 0.0]
+        assert raw[lost.id]["belief"].tolist() == [1.5, 0.5, -1.0, 0.0]
+    with pytest.raises(UserError, match="baseline: got 'average', but only the player's own beliefs were measured"):
+        BeliefGain(baseline="average").compute_rewards({"g": [won]}, Measurements(own))
 
 
 def test_gains_among_candidates_by_hand() -> None:
@@ -163,14 +178,14 @@ class Unlisted(Asking):
 def test_what_cannot_be_measured_is_said_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"exact_gain: env: got .*, allowed: an environment with an exact filter"):
         trainer(tmp_path, env=Unfiltered(), rewarders=(ExactGain(),))
-    with pytest.raises(UserError, match=r"whose hypothesis 'red' is no text|whose hypothesis 'blue' is no text"):
+    with pytest.raises(UserError, match=r"whose hypothesis 'red' has no text|whose hypothesis 'blue' has no text"):
         trainer(tmp_path, env=Unfiltered(), rewarders=(BeliefGain(),))
     with pytest.raises(UserError, match=r"elicit: template: got 'Is it\?'"):
         BeliefGain(template="Is it?")
     with pytest.raises(UserError, match=r"belief: shaping: unknown name 'rely' .did you mean 'relu'"):
         BeliefGain(shaping=("rely",))
-    with pytest.raises(UserError, match="belief: of: got 'now'"):
-        BeliefGain(of="now")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="belief: baseline: got 'now'"):
+        BeliefGain(baseline="now")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="belief: among: got 'target', allowed: all, a number, texts, or nothing"):
         BeliefGain(among="target")
     with pytest.raises(UserError, match="has no filter that lists them"):
@@ -191,6 +206,8 @@ MIX = RewardMix({"success": 1.0, "turns": -0.1, "truth_gain": 0.5})
 
 def trainer(folder: Path, *, env: Asking = ENV, lora: LoraSettings | None = None, max_steps: int = 2,
             save_steps: int | None = None, lr: float = 3e-3, **online: Any) -> OnlineTrainer:  # fmt: skip
+    from sonde.train.online.trainer import OnlineTrainer
+
     settings = TrainSettings(
         folder=str(folder), lr=lr, batch_size=8, micro_batch=8, max_steps=max_steps, schedule="constant",
         warmup=0.0, lora=lora, save_steps=save_steps, keep=5,
@@ -212,23 +229,26 @@ def per_turn(sample: Any) -> list[set[float]]:
     return found
 
 
-class Watched(OnlineTrainer):
-    """Remembers the groups of every rollout."""
+def watch_groups(t: OnlineTrainer) -> list[Any]:
+    """The groups of every rollout, as it plays them."""
+    seen: list[Any] = []
+    check = t._check_played
 
-    seen: list[Any]
+    def remember(groups: Any, played: Any) -> None:
+        seen.extend(groups)
+        check(groups, played)
 
-    def _check_played(self, groups: Any, played: Any) -> None:
-        self.seen = [*getattr(self, "seen", []), *groups]
-        super()._check_played(groups, played)
+    t._check_played = remember  # type: ignore[method-assign]
+    return seen
 
 
 @pytest.mark.thorough
 def test_exact_gains_reach_the_tokens_of_their_turns(tmp_path: Path) -> None:
     """Every token of a turn has the turn's advantage, turns of a game differ, and bits are in the history."""
     t = trainer(tmp_path, rewarders=(ExactGain(),), rewards=MIX, credit=ReturnToGo())
-    t.__class__ = Watched
+    seen = watch_groups(t)
     history = t.train().history
-    found = [per_turn(sample) for group in t.seen for sample in group.samples]
+    found = [per_turn(sample) for group in seen for sample in group.samples]
     assert len(found) == 16 and all(len(values) == 1 for turns in found for values in turns)
     assert any(len(set.union(*turns)) > 1 for turns in found if len(turns) > 1)
     assert all(0.0 <= entry["truth_gain"] <= 1.0 for entry in history) and history[0]["truth_gain"] > 0.0
@@ -244,11 +264,11 @@ def test_what_was_kept_is_credited_again_without_a_model(tmp_path: Path, rewarde
         "save_episodes": True,
     }  # fmt: skip
     t = trainer(tmp_path, **settings)
-    t.__class__ = Watched
+    seen = watch_groups(t)
     t.train()
     folder = tmp_path / "episodes" / "asking"
     again = {s.trajectory: s for group in recredit_episodes(folder, t.online) for s in group.samples}
-    before = {s.trajectory: s for group in t.seen for s in group.samples}
+    before = {s.trajectory: s for group in seen for s in group.samples}
     assert again.keys() == before.keys() and len(again) > 8
     for key, sample in before.items():
         assert [row.advantages for row in again[key].rows] == [row.advantages for row in sample.rows]
@@ -267,7 +287,7 @@ def test_beliefs_are_kept_as_sonde_elicit_keeps_them(tmp_path: Path) -> None:
     for t in run:
         assert len(notes.beliefs[t.id]) in (len(t.turns), len(t.turns) + 1)
         assert all(belief.target < 0.0 for belief in notes.beliefs[t.id])
-    with pytest.raises(UserError, match="asking has no beliefs for 1 of 1 episodes"):
+    with pytest.raises(UserError, match=r"asking has no beliefs \(elicited\) for 1 of 1 episodes"):
         BeliefGain().load_measurements(folder, ENV, [played("ask")])
 
 
@@ -294,22 +314,36 @@ def test_the_log_counts_what_stands_on_every_turn_once() -> None:
 def test_beliefs_of_the_start_stay_and_those_of_now_move(tmp_path: Path, lora: LoraSettings | None) -> None:
     games = [played("ask", "blue"), played("hm", "ask", "blue", sample=1)]
     found: dict[str, list[list[float]]] = {}
-    for of in ("start", "current", "average"):
-        t = trainer(tmp_path / of, lora=lora, lr=3e-2, rewarders=(BeliefGain(of=of),), rewards=HURRY)
-        found[of] = [logs(t, games)]
+    for baseline in ("start", "current", "average"):
+        rewarder = BeliefGain(baseline=baseline, shaping=())
+        t = trainer(tmp_path / baseline, lora=lora, lr=3e-2, rewarders=(rewarder,), rewards=HURRY)
+        found[baseline] = [logs(t, games)]
         t.train()
-        found[of].append(logs(t, games))
+        found[baseline].append(logs(t, games))
+        assert_gains_are_over_the_baseline(t, games)
     before = found["current"][0]
     assert found["start"][0] == before == found["average"][0] == found["start"][1]
-    moved = {of: distance(found[of][1], before) for of in ("current", "average")}
+    moved = {name: distance(found[name][1], before) for name in ("current", "average")}
     assert moved["current"] > 1e-3 and 0.0 < moved["average"] < 0.5 * moved["current"]
 
 
 def logs(t: OnlineTrainer, games: Sequence[Trajectory]) -> list[float]:
+    """Of the baseline."""
     (rewarder,) = t.online.rewarders
-    with t._agent_under(rewarder.asked_weights) as seat:  # pyright: ignore[reportPrivateUsage]
-        found = rewarder.measure_episodes(ENV, games, seat).found
+    measured = rewarder.measure_under(ENV, games, t._agent_under)  # pyright: ignore[reportPrivateUsage]
+    found = (measured.baseline or measured).found
     return [belief.target for game in games for belief in found[game.id]]
+
+
+def assert_gains_are_over_the_baseline(t: OnlineTrainer, games: Sequence[Trajectory]) -> None:
+    """ln b after a turn under the weights of now, less that before it under the baseline's."""
+    (rewarder,) = t.online.rewarders
+    measured = rewarder.measure_under(ENV, games, t._agent_under)  # pyright: ignore[reportPrivateUsage]
+    gains = rewarder.compute_rewards({"g": games}, measured)
+    for game in games:
+        own, lagged = measured.found[game.id], (measured.baseline or measured).found[game.id]
+        by_hand = [b.target - a.target for a, b in zip(lagged, own[1:], strict=False)]
+        assert gains[game.id]["belief"][: len(by_hand)].tolist() == pytest.approx(by_hand)
 
 
 def distance(a: Sequence[float], b: Sequence[float]) -> float:
@@ -317,6 +351,8 @@ def distance(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
+    from sonde.train.online.weight_snapshots import WeightSnapshots
+
     module = torch.nn.Linear(2, 1, bias=False)
     module.weight.data = torch.tensor([[1.0, 2.0]])
     versions = WeightSnapshots(module, ("start", "average"))
@@ -342,7 +378,7 @@ def test_versions_put_back_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_resumed_run_has_the_average_that_it_had(tmp_path: Path) -> None:
     options: dict[str, Any] = {
-        "rewarders": (BeliefGain(of="average"),), "rewards": RewardMix({"success": 1.0, "belief": 0.5}),
+        "rewarders": (BeliefGain(baseline="average"),), "rewards": RewardMix({"success": 1.0, "belief": 0.5}),
         "credit": TurnWise(), "max_steps": 4, "save_steps": 2, "lr": 3e-2,
     }  # fmt: skip
     straight = trainer(tmp_path / "whole", **options).train().history
@@ -351,4 +387,4 @@ def test_a_resumed_run_has_the_average_that_it_had(tmp_path: Path) -> None:
     again = resumed.train(resume=tmp_path / "parts" / "checkpoint-2").history
     assert [entry["belief"] for entry in again] == [entry["belief"] for entry in straight]
     assert [entry["grad_norm"] for entry in again] == [entry["grad_norm"] for entry in straight]
-    assert resumed.resume_identity["rewarders"]["belief"]["of"] == "average"
+    assert resumed.resume_identity["rewarders"]["belief"]["baseline"] == "average"

@@ -33,6 +33,7 @@ from sonde.train.selection import (
     select_successes,
     top_share,
 )
+from tests.cases import each
 
 from .trajectories import ERROR, FORMAT, LOSS, TIMEOUT, WIN, act, played, trajectory, with_tokens
 
@@ -123,7 +124,7 @@ def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:
     return trajectory([[act(reward=reward)]], outcome, sample=sample)
 
 
-@pytest.mark.parametrize("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}, {"last_rounds": 0}])
+@each("wrong", [{"top": 0.0}, {"top": 1.1}, {"max_tokens": 0}, {"last_rounds": 0}])
 def test_bad_shares_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=r"got .*allowed"):
         ShareRule(**wrong)  # type: ignore[arg-type]
@@ -195,8 +196,8 @@ def test_never_against_itself() -> None:
     assert found.one_sided == 1
 
 
-def test_as_published_pairs_with_itself_and_drops_what_a_judge_calls_invalid() -> None:
-    paper = PairRule(as_published=True)
+def test_by_the_code_pairs_with_itself_and_drops_what_a_judge_calls_invalid() -> None:
+    paper = PairRule(rules="code")
     (alone,) = select_pairs(group((2, WIN), (20, WIN)), paper).pairs
     assert alone.chosen is alone.rejected
     accused = Outcome("loss", claimed=True, judged=False)
@@ -205,20 +206,20 @@ def test_as_published_pairs_with_itself_and_drops_what_a_judge_calls_invalid() -
     assert rejected(group((2, WIN), (3, LOSS), (9, TIMEOUT), env="wordle"), paper) == {1, 2}
 
 
-def test_as_published_best_arm_counts_pulls_that_paid() -> None:
+def test_by_the_code_best_arm_counts_pulls_that_paid() -> None:
     games = [pulled([1, 0, 0], 0), pulled([1, 1, 1], 1), pulled([1, 1, 0], 2), pulled([1, 1, 0], 3)]
     assert [episode_cost(t) for t in games] == [4, 4, 4, 4]
-    assert [episode_cost(t, as_published=True) for t in games] == [-1, -3, -2, -2]
+    assert [episode_cost(t, "code") for t in games] == [-1, -3, -2, -2]
     assert ids(select_successes(games).trajectories) == [0]
-    assert ids(select_successes(games, SFTRule(as_published=True)).trajectories) == [1, 2, 0]
-    assert ids(select_successes(games, SFTRule(as_published=True, within=1)).trajectories) == [1, 2]
+    assert ids(select_successes(games, SFTRule(rules="code")).trajectories) == [1, 2, 0]
+    assert ids(select_successes(games, SFTRule(rules="code", within=1)).trajectories) == [1, 2]
 
 
 def test_pulls_that_paid_in_a_real_game() -> None:
     env = sonde.make("best_arm")
     (t,) = collect_trajectories(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:1], Plan())
     assert episode_cost(t) == 21
-    assert episode_cost(t, as_published=True) == -sum(turn.info["reward"] for turn in t.turns[:20]) < 0
+    assert episode_cost(t, "code") == -sum(turn.info["reward"] for turn in t.turns[:20]) < 0
 
 
 def pulled(paid: Sequence[int], sample: int) -> Trajectory:
@@ -245,7 +246,7 @@ def test_minesweeper_pairs_begin_with_the_same_reveal() -> None:
     (pair,) = select_pairs(games).pairs  # the best of all has no equal beginning; of those that have one, the best
     assert (pair.chosen.sample, pair.rejected.sample) == (2, 1)
     assert rejected(games, PairRule(same_first_move=())) == {1, 3, 4}
-    assert rejected(games, PairRule(as_published=True)) == {4}
+    assert rejected(games, PairRule(rules="code")) == {4}
 
 
 def test_the_first_reveal_of_a_real_game() -> None:
@@ -270,7 +271,7 @@ def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]],
     assert len({(t.group, len(t.turns)) for t in chosen.trajectories}) == len(chosen.trajectories)
     won = [t for t in found if t.outcome and t.outcome.success]
     assert {(t.group, len(t.turns)) for t in chosen.trajectories} == {(t.group, len(t.turns)) for t in won}
-    drawn = select_pairs(found, PairRule(as_published=published), seed)
+    drawn = select_pairs(found, PairRule(rules="code" if published else "paper"), seed)
     assert len({p.chosen.group for p in drawn.pairs}) == len(drawn.pairs) == drawn.counts.solved - drawn.one_sided
     for best, lower in drawn.pairs:
         assert best.group == lower.group and best in won
@@ -283,8 +284,8 @@ def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]],
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "message"),
+@each(
+    "rule, options, message",
     [
         (SFTRule, {"within": -1}, "within: got -1, allowed: 0 or more"),
         (SFTRule, {"max_tokens": 0}, "max_tokens: got 0, allowed: 1 or more"),
@@ -333,7 +334,7 @@ def test_statistics_by_hand() -> None:
 
 def test_statistics_follow_the_rules_and_group_by_any_tag() -> None:
     games = [*group((2, WIN), (9, LOSS), tags={"difficulty": "easy"}), *group((2, WIN), (4, WIN), task=1)]
-    table = compute_statistics(games, SFTRule(within=0), PairRule(as_published=True), by="difficulty")
+    table = compute_statistics(games, SFTRule(within=0), PairRule(rules="code"), by="difficulty")
     assert [(line.name, line.sft, line.pairs) for line in table.lines] == [("easy", 1, 1), ("", 1, 1)]
     assert compute_statistics([]).total.success is None
 

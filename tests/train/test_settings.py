@@ -11,6 +11,7 @@ import pytest
 
 from sonde import UserError
 from sonde.train.settings import LoraSettings, TrainSettings, read_settings, write_settings
+from tests.cases import each
 
 
 def test_settings_survive_json(tmp_path: Path) -> None:
@@ -52,14 +53,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), BAD)
+@each("changes, message", BAD)
 def test_bad_values_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         TrainSettings(**changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@each(
+    "changes, message",
     [
         ({"r": 0}, "lora: r: got 0"),
         ({"alpha": 0.0}, "lora: alpha"),

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 import torch
 
 from sonde import UserError

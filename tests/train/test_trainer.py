@@ -8,17 +8,13 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
 
 import torch
-from peft import PeftModel
-from transformers import AutoModelForCausalLM, TrainerCallback
 
 from sonde import UserError
 from sonde.train.collate import collate, make_batch
@@ -28,10 +24,12 @@ from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer, TrainResult
 from sonde.train.types import Item, Objective, count_units, item_rows
 
-from .tiny import END, bare, mixed, pairs, sample, samples, tiny_model, tiny_tokenizer, train_offline
+from .tiny import END, bare, mixed, pairs, sample, samples, stop_at, tiny_model, tiny_tokenizer, train_offline
+
+if TYPE_CHECKING:
+    from sonde.train.trainer import TrainResult
 
 OBJECTIVES: list[tuple[Objective, Sequence[Item]]] = [
     (SFT(), mixed(8)),
@@ -111,6 +109,8 @@ def test_a_step_is_that_of_a_loop_written_by_hand(objective: Objective, items: S
 
 
 def test_the_last_mini_batch_may_be_small_and_every_item_is_seen_once(tmp_path: Path) -> None:
+    from sonde.train.trainer import SondeTrainer
+
     items = samples(7)
     seen: list[int] = []
 
@@ -137,6 +137,8 @@ def test_history_averages_over_units_and_is_written(tmp_path: Path) -> None:
 
 
 def test_bf16_learns_and_keeps_weights_in_float32(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
     model, result = fit(tmp_path, SFT(), samples(8), bf16=True, epochs=6)
     assert losses(result)[-1] < losses(result)[0] - 0.5
     assert {p.dtype for p in model.cpu().parameters()} == {torch.float32}
@@ -168,14 +170,6 @@ def test_loggers_of_transformers_are_told(tmp_path: Path) -> None:
 # --- resuming and references ------------------------------------------------------------------------------------------
 
 
-class StopAt(TrainerCallback):
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        control.should_training_stop = state.global_step == self.step
-
-
 def dropping() -> Any:
     return tiny_model(attention_dropout=0.2)
 
@@ -184,10 +178,12 @@ def dropping() -> Any:
 @pytest.mark.parametrize(("adapter", "stop"), [(None, 3), (LoraSettings(r=4, dropout=0.1), 2)], ids=["full", "lora"])
 def test_a_resumed_run_is_the_run(adapter: LoraSettings | None, stop: int, tmp_path: Path) -> None:
     """With dropout, and a reference that weights on the way could not give; epochs end after steps 2, 4 and 6."""
+    from transformers import AutoModelForCausalLM
+
     changes: dict[str, Any] = {"epochs": 3, "save_steps": 1, "lora": adapter, "schedule": "cosine", "warmup": 0.2}
     straight, broken = settings(tmp_path / "a", **changes), settings(tmp_path / "b", **changes)
     whole = train_offline(dropping(), DPO(), pairs(8), straight)
-    first = train_offline(dropping(), DPO(), pairs(8), broken, callbacks=[StopAt(stop)])
+    first = train_offline(dropping(), DPO(), pairs(8), broken, callbacks=[stop_at(stop)])
     assert first.steps == stop and whole.steps == 6
     (tmp_path / "b" / "checkpoint-5").mkdir()  # cut short while it was written
     rest = train_offline(dropping(), DPO(), pairs(8), broken, resume=True)
@@ -217,6 +213,8 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
 @pytest.mark.thorough
 @pytest.mark.parametrize("steps", [2, 3])
 def test_a_finished_run_that_is_resumed_is_finished(steps: int, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
     given = settings(tmp_path, max_steps=steps, save_steps=1)  # an epoch has two steps
     done = train_offline(tiny_model(), SFT(), samples(8), given)
     again = train_offline(tiny_model(), SFT(), samples(8), given, resume=True)
@@ -279,6 +277,11 @@ def test_rows_that_pairs_share_are_computed_once() -> None:
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft 0.21, on loading
 def test_an_adapter_leaves_the_model_alone_and_can_be_merged(tmp_path: Path) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    from sonde.train.trainer import SondeTrainer
+
     model, start = tiny_model(), tiny_model()
     trainer = SondeTrainer(model, SFT(), samples(8), settings(tmp_path, lora=LoraSettings(r=4)), tiny_tokenizer())
     result = trainer.train()
@@ -350,6 +353,8 @@ def test_bad_data_is_named(
 
 
 def test_weights_that_are_no_numbers_end_the_run(tmp_path: Path) -> None:
+    from sonde.train.trainer import SondeTrainer
+
     model = tiny_model()
     with torch.no_grad():
         model.lm_head.weight[7] = float("nan")

@@ -158,3 +158,14 @@ def train_offline(
     from sonde.train.trainer import SondeTrainer
 
     return SondeTrainer(model, objective, items, settings, tokenizer, callbacks).train(resume)
+
+
+def stop_at(step: int) -> Any:
+    """A callback that ends a training after this step."""
+    from transformers import TrainerCallback
+
+    class StopAt(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            control.should_training_stop = state.global_step == step
+
+    return StopAt()

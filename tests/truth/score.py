@@ -5,7 +5,7 @@ PART is `sealed` or `open`, a file `ENV.PART.jsonl` beside this one; README.md s
 An item is answerable if it has a true answer; the user may always be silent ("I do not know."). Reported: the share of
 wrong replies among the replies given, with a 95 % Wilson interval, and the share of answerable items that got one.
 Answering what has no true answer is wrong. The sealed files were committed before the parsers were written
-(docs/users.md gives their sha256) and are run for the published figures only.
+(README.md has their sha256) and are run for the published figures only.
 
 `judge_ENV.py` beside this file has `verdict(item) -> "right" | "wrong" | "silent"`, `answerable(item)`, and
 `alike(item, other)`, whether two labels of one message say the same. Where a second reader labelled the messages too,

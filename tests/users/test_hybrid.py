@@ -15,6 +15,7 @@ from sonde.core import AGENT, Episode, Trajectory, UserError, advance_to_agent, 
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.information_gain import compute_information
 from sonde.runs.rollout import Plan, collect_trajectories
+from tests.cases import each
 
 KNOWN, UNKNOWN = "Is it alive?", "Does it remind people of Tuesdays?"
 LISBON = {"city": "Lisbon", "country": "Portugal"}
@@ -116,8 +117,8 @@ def test_closing_gives_up_what_is_being_asked() -> None:
 RIDDLE = "What would a sailor from abroad say of it?"
 
 
-@pytest.mark.parametrize(
-    ("reply", "who"),
+@each(
+    "reply, who",
     [
         ("He would praise the wine.", "model"),
         ("My city is in Asia, he would say.", "model"),
@@ -134,8 +135,8 @@ def test_what_the_rules_know_to_be_untrue_is_not_said(reply: str, who: str) -> N
     assert told(ep) == (reply if who == "model" else "I do not know.")
 
 
-@pytest.mark.parametrize(
-    ("env", "hidden", "said"),
+@each(
+    "env, hidden, said",
     [
         ("guess_my_city", LISBON, "So Porto. Am I right? Am I right? Am I right?"),
         ("twenty_questions", "guitar", "Is the harp in your mind right?"),
@@ -227,7 +228,7 @@ def test_shares_and_beliefs_are_on_the_record() -> None:
 # --- where there is nobody to help -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", ["car_dealer", "movie_recommendation", "word_chaining"])
+@each("env", ["car_dealer", "movie_recommendation", "word_chaining"])
 def test_where_no_rule_user_answers_questions_it_is_refused(env: str) -> None:
     made = sonde.make(env)
     ep = Episode.begin(made, made.tasks("test")[0]).step("Hello")

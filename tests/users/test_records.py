@@ -9,6 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, default_policies
+from tests.cases import each
 
 
 def cases() -> Iterator[Any]:
@@ -27,8 +28,8 @@ def facts(value: object) -> Iterator[tuple[str, object]]:
             yield from facts(inner)
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
-@pytest.mark.parametrize("env", [*cases()])
+@each("split", ["train", "test"])
+@each("env", [*cases()])
 def test_a_policy_on_record_contradicts_no_fact_of_the_task(env: sonde.Env[Any], split: str) -> None:
     """A setting of a policy that has the name of something in the task has its value: a user says nothing of a preset,
     split or case that is not the one it played."""
@@ -41,7 +42,7 @@ def test_a_policy_on_record_contradicts_no_fact_of_the_task(env: sonde.Env[Any],
         assert {k: policy[k] for k in shared} == {k: known[k] for k in shared}, seat
 
 
-@pytest.mark.parametrize("name", ["answerer", "buyer", "customer", "narrator", "persona", "resident"])
+@each("name", ["answerer", "buyer", "customer", "narrator", "persona", "resident"])
 def test_rule_users_take_what_they_know_from_their_view(name: str) -> None:
     """So that one of them plays every task, and its configuration cannot go stale."""
     assert sonde.make(f"users:{name}").config == {"name": f"users:{name}"}

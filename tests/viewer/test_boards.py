@@ -7,12 +7,11 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, advance_to_agent_now, default_policies
 from sonde.viewer.boards import FAMILIES, draw_board
 from sonde.viewer.boards.pen import Pen
+from tests.cases import each
 
 
 def begun(env: Any, index: int = 0, seed: int = 0) -> Episode:
@@ -48,7 +47,7 @@ def styles(svg: str | None) -> list[str]:
     return [e.get("class", "") for e in ET.fromstring(svg).iter()]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
     env = sonde.make(name, **({"max_turns": 6} if name in ("chess", "river_swim", "bernoulli_bandit") else {}))
     policy, others = sonde.make("agents:random"), default_policies(env)
@@ -65,7 +64,7 @@ def test_every_board_is_drawn_at_every_moment_of_a_game(name: str) -> None:
         ep = advance_to_agent_now(ep.step(policy.act_now(ep.view())), others)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_a_board_shows_nothing_that_was_not_told(name: str) -> None:
     """Worlds whose agents have been told the same look the same."""
     env = sonde.make(name, **({"preset": "lmrl_partial"} if name == "maze" else {}))

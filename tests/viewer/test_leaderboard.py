@@ -100,3 +100,17 @@ def test_its_tables_are_sorted_where_they_are(board: Board, tmp_path: Path) -> N
                     assert (top == "entropy") == (order == "descending")
             assert wrong == []
         browser.close()
+
+
+def test_costs_are_drawn_where_a_model_was_called(board: Board) -> None:
+    """Tokens per episode, mean over environments: 600 of 3 and 1,200 of 3 are 300; without any, no figure."""
+    assert make_leaderboard(board).suites[0].costs is None
+    one = board.results[0]
+    spent = tuple(replace(e, tokens=n) for e, n in zip(one.environments, (600, 1200), strict=True))
+    model = replace(one, agent="a model", environments=spent)
+    assert model.tokens_per_episode == 300.0 and one.tokens_per_episode == 0.0
+    made = Board([one, model], [])
+    drawn = make_leaderboard(made).suites[0].costs
+    assert drawn is not None and "tokens per episode" in drawn and "a model" in drawn
+    suites: Any = made.to_json()["suites"]
+    assert {row["tokens_per_episode"] for row in suites["mtp"]} == {0.0, 300.0}

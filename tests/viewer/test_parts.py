@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import unicodedata
+from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde._util.escaping import make_visible
 from sonde.core import Act, Action, Frozen, Gain, Turn
+from sonde.evaluation.by_tag import TagGroup
+from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.rows import Row
 from sonde.viewer.figures.axes import AgentStyle
 from sonde.viewer.figures.svg import render_svg
 from sonde.viewer.information_losses import compute_losses, find_cause
 from sonde.viewer.report import choose_episodes
+from sonde.viewer.sections import describe_tags
 from sonde.viewer.site.episode import _describe_turn  # pyright: ignore[reportPrivateUsage]
 from sonde.viewer.templating import LIMIT, split_pieces
+from tests.cases import each
 
 
 def gain(expected: float, best: float, realised: float = 0.0) -> Gain:
@@ -29,8 +33,8 @@ def row(name: str, kind: str = "win", turns: int = 3, gains: tuple[Gain, ...] | 
     return Row(kind=kind, turns=turns, gains=gains, **found)
 
 
-@pytest.mark.parametrize(
-    ("expected", "best", "result", "why"),
+@each(
+    "expected, best, result, why",
     [
         (2.0, 2.0, "counts", ""),
         (2.5, 2.0, "counts", ""),
@@ -93,8 +97,8 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
     assert choose_episodes(rows, 0) == choose_episodes([], 6) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "short"),
+@each(
+    "name, short",
     [
         ("random", "random"),
         ("llm (smollm2)", "smollm2"),
@@ -131,3 +135,18 @@ def test_figures_escape_their_labels() -> None:
     svg = render_svg(figure, "x", 'a "quoted" <i>')
     assert "<b>" not in svg and "<i>" not in svg and "&lt;b&gt;&amp;" in svg
     assert 'aria-label="a &quot;quoted&quot; &lt;i>"' in svg and 'class="of-agent agent-3"' in svg
+
+
+def test_success_by_tag_has_a_line_per_value_and_a_cell_per_run() -> None:
+    def group(n: int, mean: float) -> TagGroup:
+        found = Estimate(mean, 0.1, 0.9, n)
+        return TagGroup(n_tasks=n, success=found, pass_k=found, turns=found)
+
+    runs: list[Any] = [
+        SimpleNamespace(by_tag={"difficulty": {"easy": group(2, 0.5), "hard": group(1, 0.25)}}),
+        SimpleNamespace(by_tag={"difficulty": {"easy": group(3, 1.0)}}),
+        SimpleNamespace(by_tag={"product": {str(i): group(1, 0.0) for i in range(41)}}),
+    ]
+    ((tag, lines),) = describe_tags(runs)
+    assert tag == "difficulty", "a tag of too many values has no table"
+    assert lines == [("easy", 3, ["50 [10, 90]", "100 [10, 90]", ""]), ("hard", 1, ["25 [10, 90]", "", ""])]

@@ -15,6 +15,7 @@ from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 from sonde.viewer.site.pages import find_page, render_page
 from sonde.viewer.site.play import GAMES, Games
+from tests.cases import each
 
 from .conftest import SCRIPT, named
 
@@ -132,7 +133,7 @@ def test_a_record_is_taken_over_against_who_sat_there(tmp_path: Path) -> None:
     assert "opponent of the run was users:nobody" in games.make_game_page(key).notice
 
 
-@pytest.mark.parametrize(("form", "why"), [
+@each("form, why", [
     ({"env": "nothing"}, "env"), ({"env": "wordle", "task": "x"}, "task: got 'x'"),
     ({"env": "wordle", "task": "99999"}, "task: got 99999"), ({"env": "wordle", "split": "no"}, "split"),
     ({"env": "wordle", "preset": "no"}, "preset"),

@@ -1,9 +1,9 @@
-"""The data set of `wordle.yaml`: a row per world, for any environment.
+"""Make the data set of `wordle.yaml`: one row per world, for any environment.
 
     python data.py wordle --config '{"preset": "lmrl"}' --train 1000 --test 100
 
-writes train.parquet and test.parquet here. Nothing in a row is hidden from the model: the loop makes the episode of its
-environment, its task and the seed of its world. verl is needed, pandas comes with it.
+This writes train.parquet and test.parquet into the current folder. A row holds nothing that is hidden from the model:
+the agent loop makes the episode from environment, task and world seed. Needs verl, which installs pandas.
 """
 
 from __future__ import annotations

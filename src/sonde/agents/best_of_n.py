@@ -1,15 +1,16 @@
-"""The best of n: a player's candidates for one turn, each tried out, and of them the one that tells most.
+"""Best of n: sample a player's candidates for one turn, simulate the reply to each, and say the most informative one.
 
 Source: ΔBelief-RL, section 3.1, equation 2 and figure 3: eight questions are sampled, the reply to each is simulated,
-and the one with the greatest ΔBelief of the truth is asked. All share the belief before the turn, so it is the one
-after which the model believes the truth most. Who chooses so knows the truth, and is marked privileged. `worst` takes
-the one after which it believes it least, and below `p` = 1 some turns take a candidate at random, as in its code.
+and the question with the greatest ΔBelief of the truth is asked. All candidates share the belief before the turn, so
+this is the one after which the model's belief in the truth is highest. The agent knows the truth, so it is marked
+privileged. `worst` takes the lowest belief, and with `p` below 1 some turns take a random candidate, as in the paper's
+code.
 
-By `expected`, ours, it is the question with the greatest expected gain under the environment's own filter: that needs
-no truth, and no belief of a model.
+`by="expected"` is ours: the question with the greatest expected gain under the environment's own filter, which needs
+neither the truth nor a model's belief.
 
-The replies tried out are those that will be given, where the other seats draw from their view's seed alone. A candidate
-that wins is the best, and the worst only if all win. Departure: the paper's code reads a belief there too.
+The simulated replies are the actual ones if the other seats use only the randomness of their view's seed. A winning
+candidate counts as the best, and as the worst only if all win. Departure: the paper's code elicits a belief there too.
 """
 
 from __future__ import annotations

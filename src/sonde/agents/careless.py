@@ -1,4 +1,4 @@
-"""The floor of games whose legal play cannot fail: any listed word, whatever the rules say about the others."""
+"""The floor of games in which legal play cannot fail: any listed word, legal or not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Another policy's play, diluted with random moves: the behaviour policy of offline data.
+"""Another policy with a share of random moves: the behaviour policy of offline data.
 
 Source: LMRL-Gym (arXiv 2311.18232): for its endgame data a probability epsilon is drawn for each game, and moves are
-random with that probability, else the engine's (appendix D.5); maze and wordle dilute a solver alike (D.1, D.3).
+random with that probability, otherwise the engine's (appendix D.5); maze and wordle dilute a solver in the same way
+(D.1, D.3).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Epsilon-greedy: the action with the best mean so far, and with probability epsilon any action at all.
+"""Epsilon-greedy: the action with the best mean so far, or, with probability epsilon, a random action.
 
 The classic baseline for bandits (Sutton and Barto, chapter 2; compared with language models by Krishnamurthy et al.,
-2024). Actions that were never tried come first; ties are broken at random.
+2024). Untried actions come first; ties are broken at random.
 """
 
 from __future__ import annotations

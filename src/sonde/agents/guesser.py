@@ -1,7 +1,7 @@
-"""Guesses, and never asks: each turn it names something that may still be right, drawn from the exact posterior.
+"""Guess without asking: each turn names a hypothesis drawn from the exact posterior.
 
-Source: LMRL-Gym (arXiv 2311.18232), D.3: a third of the guesses in its wordle data are words that meet all that is
-known of the letters, drawn uniformly; `agents:diluted` adds the others, which are any words of the list.
+Source: LMRL-Gym (arXiv 2311.18232), D.3: a third of the guesses in its wordle data are words that agree with everything
+known about the letters, drawn uniformly; `agents:diluted` adds the others, which are random words of the list.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A person at a terminal in the agent's seat. A bare answer is enough; the answer syntax is added.
 
-What a person says to somebody (a user, a narrator) is said as it was typed, unless it is one of the listed answers.
+Messages to a user or narrator are passed on as typed, unless they are one of the listed answers.
 """
 
 from __future__ import annotations

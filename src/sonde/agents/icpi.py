@@ -1,17 +1,17 @@
-"""In-context policy iteration: simulate every action with models learnt in context, and take the best.
+"""In-context policy iteration: simulate every action with models learned in context, and take the best.
 
-Source: Brooks et al. (2023), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.3):
+Source: Brooks et al. (2023), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.3):
 
     for each action:  simulate it from the present observation, then the rollout policy, to the end of the sub-episode
-    play the action whose simulated rewards sum to the most; ties are broken at random
+    play the action with the highest sum of simulated rewards; ties are broken at random
 
-The simulation consists of three in-context models: `transition` and `reward` learn from steps drawn from
-everything that happened, `rollout_policy` from the most recent ones, so that each act improves on the policy that was
-played. `examples` is how many each call is shown. An act at step h of H (from 0) takes |A| (3 (H - h) - 2) calls; the
-actions are simulated at the same time.
+The simulation has three in-context models: `transition` and `reward` get examples drawn from all past steps,
+`rollout_policy` the most recent ones, so that each act improves on the policy played so far. `examples` is the number
+of examples per call. An act at step h of H (from 0) takes |A| (3 (H - h) - 2) calls; the actions are simulated
+concurrently.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable observation leaves the simulation
-where it was, an unreadable reward is 0, for an unreadable action a legal one is drawn.
+at its state, an unreadable reward counts as 0, and for an unreadable action a legal one is drawn.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from ._shared.calls import (
     check_calls,
     close_models,
     json_block,
-    load_prompts,
     number_reader,
     text_reader,
 )
@@ -49,6 +48,8 @@ from ._shared.prompting import ActContext, finish_act, read_scene
 @dataclass(frozen=True, kw_only=True)
 class ICPI(ComposedAgent):
     """See the module docstring. A model that is None is `model`."""
+
+    prompt_files = ("icpi", "calls")
 
     model: Model
     transition_model: Model | None = None
@@ -61,6 +62,7 @@ class ICPI(ComposedAgent):
     max_new_tokens: int = 512
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         names = ("temperature", "transition_temperature", "reward_temperature")
         temperatures = {name: getattr(self, name) for name in names}
         check_calls("agents:icpi", self.retries, self.max_new_tokens, **temperatures)
@@ -70,8 +72,8 @@ class ICPI(ComposedAgent):
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
         calls, at, actions = (
-            Calls(view.seed, self.retries, memory.get("calls")),
-            read_scene(view),
+            self.start_calls(view.seed, memory),
+            read_scene(view, self.prompt_pieces),
             require_legal_actions(view, "icpi"),
         )
         seen = [row for row in list_experiences(view) if row.action is not None]
@@ -144,7 +146,8 @@ class _Simulation:
         return [self.seen[i] for i in sorted(self.rng.sample(range(len(self.seen)), n))]
 
     def _build_prompt(self, call: str, piece: str, rows: Json, observation: str, taken: str = "") -> tuple[str, str]:
-        say, at = load_prompts("icpi"), self.at
+        at = self.at
+        say = at.say("icpi")
         user = say[f"{piece}-user"].format(
             examples=json_block(examples=rows),
             observation=observation,

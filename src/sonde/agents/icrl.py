@@ -1,8 +1,8 @@
-"""In-context reinforcement learning: act on earlier sub-episodes shown in the prompt, all of them or a random part.
+"""In-context reinforcement learning: act on earlier sub-episodes shown in the prompt, all of them or a random subset.
 
-Source: Monea et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.1): at
+Source: Monea et al. (2024), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.1): at
 every step, each past sub-episode is shown with probability p, independently; p in {1, 0.5, 0.1}. One `policy` call per
-step; `cache=True` asks once per state and sub-episode (appendix C).
+step; `cache=True` makes one per state and sub-episode (appendix C).
 
 Fallback, counted in `memory["calls"]` and in the names of completions: for an unreadable action a legal one is drawn.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from sonde.core import Action, Model, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import list_experiences
 
-from ._shared.calls import Calls, ComposedAgent, Role, check_calls, load_prompts
+from ._shared.calls import Calls, ComposedAgent, Role, check_calls
 from ._shared.prompting import (
     ActContext,
     PolicyCache,
@@ -32,6 +32,8 @@ from ._shared.prompting import (
 class ICRL(ComposedAgent):
     """See the module docstring. `keep` is the paper's p."""
 
+    prompt_files = ("icrl", "calls")
+
     model: Model
     keep: float = 1.0
     temperature: float = 1.0
@@ -40,19 +42,20 @@ class ICRL(ComposedAgent):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_calls("agents:icrl", self.retries, self.max_new_tokens, temperature=self.temperature)
         if not 0.0 <= self.keep <= 1.0:
             raise invalid("agents:icrl: keep", self.keep, "0 to 1")
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
         cached = PolicyCache.from_memory(self.cache, memory, at.now.step == 0)
         chosen = cached.cached_action(at) or await self._choose_action(at, calls)
         return finish_act(view, chosen, calls, **cached.to_memory(at, chosen))
 
     async def _choose_action(self, at: ActContext, calls: Calls) -> str:
-        say, role = load_prompts("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        say, role = at.say("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
         user = say["policy-user"].format(history=self._draw_history(at) or say["no-history"], **at.prompt_fields())
         return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
 

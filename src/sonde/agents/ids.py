@@ -1,4 +1,4 @@
-"""Exact information-directed sampling: the least squared expected regret per bit learnt about what is best.
+"""Exact information-directed sampling: the lowest squared expected regret per bit of information about the best action.
 
 Source: Russo and Van Roy (2018); Toward Efficient Exploration by LLM Agents, appendix F. Expected regrets and gains are
 those of the exact filter at the present state; the action is drawn from the distribution that minimises the information

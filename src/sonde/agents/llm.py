@@ -1,14 +1,14 @@
 """A language model in the agent's seat: chat history in, one completion out.
 
 `context` chooses what the model sees of the history: all of it (`full`), the opening and the last K turns (`last:K`),
-the environment's own summary in one message (`render`), or what it was told last and nothing else (`told`: enough where
-that is the whole state, as LMRL-Gym shows mazes and positions to its models). `examples` puts that many golden
-playthroughs of won games in front, as earlier chat turns: small models need them to find the answer syntax.
-`answer_only` shows these games without their thinking, which the smallest models only copy.
+the environment's own summary in one message (`render`), or only the last message to it (`told`: enough if that is the
+whole state, as LMRL-Gym shows mazes and positions to its models). `examples` prepends that many golden playthroughs of
+won games, as earlier chat turns: small models need them to find the answer syntax. `answer_only` shows these games
+without their thinking, which the smallest models would only copy.
 
-Reasoning models think before they speak, in `<think>...</think>` or other marks (`models/reasoning.py`). That part
-never reaches the environment, so an answer that is only considered cannot count; `keep_thinking` says whether the model
-meets it again in its own history.
+Reasoning models think before they answer, in `<think>...</think>` or other marks (`models/chat/reasoning.py`). Thoughts
+never reach the environment, so an answer that is only considered cannot count; `keep_thinking` keeps them in the
+model's own history.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Information-directed sampling made of language models: regret and information gain of every action by a call each.
+"""Information-directed sampling with language models: they estimate the regret and information gain of every action.
 
 Source: Toward Efficient Exploration by LLM Agents, appendices F and H.6; Russo and Van Roy (2018). Per act: the beliefs
-are updated by the last step (`posterior_update`), 2 |A| calls estimate what each action costs and teaches, and the
-action is drawn from the distribution over pairs of actions, weights on a grid, with the smallest information ratio.
+are updated with the last step (`posterior_update`), 2 |A| calls estimate regret and information gain of each action,
+and the action is drawn from the distribution over pairs of actions, weights on a grid, with the smallest information
+ratio.
 
 Bandits (and environments without a finite problem) ask for the `expected_regret`. Problems of several steps ask for the
 `expected_value` of taking the action and playing perfectly afterwards, which is subtracted from `best_value`, the value
 of optimal play: 1 in the lock and in Wordle, as in the paper. `information_gain` is about optimal behaviour, in bits.
-Both estimates are asked to err on the safe side (costly, uninformative). Myopic, as in the paper.
+The prompts ask for cautious estimates (high regret, low gain). Myopic, as in the paper.
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable cost is the largest (1, or a
 value of 0), an unreadable gain is 0; beliefs as in `agents:llm_psrl`.
@@ -24,7 +25,7 @@ from sonde.core import Action, Model, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import require_legal_actions
 
 from ._shared.beliefs import WRITTEN, BeliefKeeper
-from ._shared.calls import Calls, ComposedAgent, Role, Work, check_calls, close_models, load_prompts, number_reader
+from ._shared.calls import Calls, ComposedAgent, Role, Work, check_calls, close_models, number_reader
 from ._shared.prompting import ActContext, finish_act, read_scene
 from ._shared.ratio import minimise_ratio
 
@@ -33,6 +34,8 @@ from ._shared.ratio import minimise_ratio
 class LLMIDS(ComposedAgent):
     """See the module docstring. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid,
     ..., 1."""
+
+    prompt_files = ("llm_ids", "beliefs", "priors", "calls")
 
     model: Model
     regret_model: Model | None = None
@@ -48,6 +51,7 @@ class LLMIDS(ComposedAgent):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         temperatures = {f"{name}_temperature": self._role_temperature(name) for name in ("regret", "gain", "updater")}
         check_calls("agents:llm_ids", self.retries, self.max_new_tokens, **temperatures)
         if self.grid < 2:
@@ -57,7 +61,7 @@ class LLMIDS(ComposedAgent):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
         beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=True)
         actions = require_legal_actions(view, "llm_ids")
         regrets, gains = (
@@ -72,7 +76,7 @@ class LLMIDS(ComposedAgent):
     async def finish(self, view: View) -> None:
         if view.memory:
             await self._belief_keeper.current_beliefs(
-                read_scene(view), Calls(view.seed, self.retries), view.memory, due=True
+                read_scene(view, self.prompt_pieces), self.start_calls(view.seed), view.memory, due=True
             )
 
     def _estimate_regret(self, at: ActContext, beliefs: str, action: str) -> Work:
@@ -120,7 +124,7 @@ class LLMIDS(ComposedAgent):
 
 def _build_prompt(piece: str, at: ActContext, call: str, beliefs: str, action: str) -> tuple[str, str]:
     """System and user message of one estimate."""
-    say = load_prompts("llm_ids")
+    say = at.say("llm_ids")
     words = {"posterior": beliefs, "observation": at.observation, "action": action}
     user = say[f"{piece}-user"].format(situation=at.situation_block(call, action=action), **words)
     return say[f"{piece}-system"].format(problem=at.problem_text()), user

@@ -28,16 +28,17 @@ of the algorithm, and for models that record what they are asked.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, View, invalid, unknown
+from sonde.core import Action, Model, View, derive, invalid, unknown
 from sonde.envs._shared.sub_episodes import episode_length
 
 from ._shared.beliefs import WRITTEN, BeliefKeeper
-from ._shared.calls import Calls, ComposedAgent, Role, check_calls, close_models, load_prompts, text_reader
+from ._shared.calls import Calls, ComposedAgent, Role, check_calls, close_models, text_reader
 from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene
 
 UPDATES = ("trajectory", "step")
@@ -47,6 +48,8 @@ UPDATES = ("trajectory", "step")
 class LLMPSRL(ComposedAgent):
     """See the module docstring. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the
     hypothesis."""
+
+    prompt_files = ("llm_psrl", "beliefs", "priors", "calls")
 
     model: Model
     sampler_model: Model | None = None
@@ -63,6 +66,7 @@ class LLMPSRL(ComposedAgent):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         temperatures = {
             f"{name}_temperature": self._role_temperature(name) for name in ("sampler", "policy", "updater")
         }
@@ -74,7 +78,7 @@ class LLMPSRL(ComposedAgent):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
         begins = at.now.step == 0 or "hypothesis" not in memory
         due = begins or self.updates == "step"
         beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=due)
@@ -88,18 +92,24 @@ class LLMPSRL(ComposedAgent):
     async def finish(self, view: View) -> None:
         if view.memory:
             await self._belief_keeper.current_beliefs(
-                read_scene(view), Calls(view.seed, self.retries), view.memory, due=True
+                read_scene(view, self.prompt_pieces), self.start_calls(view.seed), view.memory, due=True
             )
+
+    async def draw_hypotheses(self, view: View, beliefs: str, n: int) -> list[str]:
+        """`n` independent samples from these beliefs, empty where a reply could not be read: what the sampler would
+        have said at this act in `n` other runs."""
+        at, seeds = read_scene(view, self.prompt_pieces), (derive(view.seed, "draw", i) for i in range(n))
+        return await asyncio.gather(*(self._sample_hypothesis(at, self.start_calls(seed), beliefs) for seed in seeds))
 
     async def _sample_hypothesis(self, at: ActContext, calls: Calls, beliefs: str) -> str:
         """One sampled hypothesis; empty if the reply could not be parsed."""
-        say, role = load_prompts("llm_psrl"), self._make_role("posterior_sample", "sampler")
+        say, role = at.say("llm_psrl"), self._make_role("posterior_sample", "sampler")
         system = say["sample-system"].format(how=say[f"how-{at.problem_kind}"].format(), problem=at.problem_text())
         user = say["sample-user"].format(posterior=beliefs, situation=at.situation_block(role.name))
         return await calls.ask_model(role, system, user, text_reader("Hypothesis:")) or ""
 
     async def _choose_action(self, at: ActContext, calls: Calls, hypothesis: str) -> str:
-        say = load_prompts("llm_psrl")
+        say = at.say("llm_psrl")
         system = say["policy-system"].format(hypothesis=hypothesis, problem=at.problem_text())
         return await choose_action(
             at, calls, self._make_role("policy", "policy"), system, say["policy-user"].format(**at.prompt_fields())

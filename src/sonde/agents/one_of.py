@@ -1,4 +1,4 @@
-"""One of several policies for a whole episode, drawn by lot: data of mixed strength.
+"""One of several policies for a whole episode, chosen at random: data of mixed strength.
 
 Source: LMRL-Gym (arXiv 2311.18232), appendix D.4: its chess data are games of an engine whose strength is drawn
 uniformly from Elo 800 to 1600. Stockfish 15.1 begins at 1350: of that range it can play its levels 0 to 2, so here

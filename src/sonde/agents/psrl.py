@@ -1,4 +1,4 @@
-"""Posterior sampling for reinforcement learning: per sub-episode, draw one world from the posterior and solve it.
+"""Posterior sampling for reinforcement learning: per sub-episode, sample a world from the posterior and solve it.
 
 Source: Strens (2000); Osband, Russo and Van Roy (2013); Toward Efficient Exploration by LLM Agents, algorithm 1 and
 section 4.2:
@@ -6,12 +6,12 @@ section 4.2:
     for each sub-episode:  draw a world from the posterior given all sub-episodes before
                            play that world's optimal policy (backward induction over the horizon) to its end
 
-`prior="standard"` is the paper's tabular agent where the problem is tabular: a Dirichlet with every parameter `alpha`
-(default 1/|S|) per state and action, rewards uniform over the values the problem lists, certain once seen. Elsewhere
-(bandits, codes), and everywhere with `prior="exact"`, worlds come from the environment's exact posterior. On a bandit
-this is Thompson sampling.
-Where the paper is silent: equally good actions of the sampled world are drawn, except that a sampled code is entered
-to its end even when it has turned out to be wrong.
+`prior="standard"` is the paper's tabular agent if the problem is tabular: a Dirichlet with every parameter `alpha`
+(default 1/|S|) per state and action, rewards uniform over the values that the problem lists, certain once seen.
+Elsewhere (bandits, codes), and everywhere with `prior="exact"`, worlds come from the environment's exact posterior. On
+a bandit this is Thompson sampling.
+Where the paper is silent: among equally good actions of the sampled world one is drawn at random, except that a sampled
+code is entered to its end even after it has turned out to be wrong.
 """
 
 from __future__ import annotations

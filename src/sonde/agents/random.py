@@ -1,4 +1,4 @@
-"""The floor of every environment that lists legal answers: a legal answer drawn uniformly."""
+"""The floor of every environment that lists legal answers: a legal answer, drawn uniformly."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""A language model restricted to the legal answers: all are ranked, and the best is said, or one is sampled.
+"""A language model restricted to the legal answers: it scores all of them, and says the best or a sampled one.
 
     worth(answer) = sum over its tokens, and the one that ends it, of  log pi + beta (min Q - V)
 
-with the second part where the model is one with values (`models:hf`, `heads`); else it is how likely the model is to
-say just that. At temperature 0 the answer that is worth most is said, else one is drawn with probabilities in
-proportion to exp(worth / temperature). Nothing else can be said, so nothing is ever illegal; and the model is asked
-once, for all answers together, which have what comes before them in common.
+with the second term only if the model has value heads (`models:hf`, `heads`); without them, worth is the
+log-probability of the answer. At temperature 0 the answer with the highest worth is said, otherwise one is sampled with
+probabilities proportional to exp(worth / temperature). So an answer is never illegal. One call scores all answers
+together, and computes their common prefix once.
 
-Source: LMRL-Gym (arXiv 2311.18232): its code so chooses among the four moves of a maze, the best one or by lot; values
-are not divided by the length of a text there either. For environments that list what is legal now (`View.legal`).
+Source: LMRL-Gym (arXiv 2311.18232): its code chooses among the four moves of a maze in this way, the best one or a
+sampled one, and does not divide values by the length of a text either. For environments that list the legal answers
+(`View.legal`).
 """
 
 from __future__ import annotations

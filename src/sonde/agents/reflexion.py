@@ -1,13 +1,13 @@
 """Reflexion: after each sub-episode a critic writes a note, and the actor reads all notes before each act.
 
-Source: Shinn et al. (2024), as Toward Efficient Exploration by LLM Agents plays it (section 4 and appendix H.7.2): one
+Source: Shinn et al. (2024), as played in Toward Efficient Exploration by LLM Agents (section 4 and appendix H.7.2): one
 `reflection` on the whole trajectory of every finished sub-episode, one `policy` call per step with the full history of
-notes. K H + K - 1 calls: after the last sub-episode nobody reads a note. `cache=True` asks the policy once per state
-and sub-episode (appendix C).
+notes. K H + K - 1 calls: there is no note after the last sub-episode. `cache=True` makes one policy call per state and
+sub-episode (appendix C).
 
 Fallbacks, counted in `memory["calls"]` and in the names of completions: an unreadable note is left out; for an
-unreadable action a legal one is drawn. Notes are kept up to `note_limit` characters each; where all of them would not
-fit into the memory the oldest are dropped, and `memory["dropped"]` counts them.
+unreadable action a legal one is drawn. Notes are cut to `note_limit` characters each; if they do not all fit into the
+memory, the oldest are dropped, and `memory["dropped"]` counts them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from ._shared.calls import (
     check_calls,
     close_models,
     json_size,
-    load_prompts,
     text_reader,
 )
 from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene, trajectory_text
@@ -36,6 +35,8 @@ from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_ac
 @dataclass(frozen=True, kw_only=True)
 class Reflexion(ComposedAgent):
     """See the module docstring. A model that is None is `model`. Memory: the notes."""
+
+    prompt_files = ("reflexion", "calls")
 
     model: Model
     reflection_model: Model | None = None
@@ -47,6 +48,7 @@ class Reflexion(ComposedAgent):
     max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         temperatures = {"temperature": self.temperature, "reflection_temperature": self.reflection_temperature}
         check_calls("agents:reflexion", self.retries, self.max_new_tokens, **temperatures)
         if self.note_limit < 1:
@@ -54,7 +56,7 @@ class Reflexion(ComposedAgent):
 
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
-        calls, at = Calls(view.seed, self.retries, memory.get("calls")), read_scene(view)
+        calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
         begins = at.now.step == 0
         notes, dropped = [*memory.get("notes", ())], memory.get("dropped", 0)
         if begins and at.view.turn:
@@ -67,16 +69,18 @@ class Reflexion(ComposedAgent):
 
     async def _write_note(self, at: ActContext, calls: Calls) -> list[str]:
         """The note on the sub-episode that has just ended; none if the reply could not be parsed."""
-        say, rows = load_prompts("reflexion"), list_experiences(at.view, at.view.turn - at.horizon)
+        say, rows = at.say("reflexion"), list_experiences(at.view, at.view.turn - at.horizon)
         role = Role("reflection", self.reflection_model or self.model, self.reflection_temperature, self.max_new_tokens)
-        user = say["reflect-user"].format(trajectory=trajectory_text(rows), situation=at.situation_block(role.name))
+        user = say["reflect-user"].format(
+            trajectory=trajectory_text(rows, at.say), situation=at.situation_block(role.name)
+        )
         note = await calls.ask_model(
             role, say["reflect-system"].format(problem=at.problem_text()), user, text_reader("Note:")
         )
         return [note[: min(self.note_limit, KEPT // 12)]] if note else []
 
     async def _choose_action(self, at: ActContext, calls: Calls, notes: Sequence[str]) -> str:
-        say, role = load_prompts("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        say, role = at.say("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
         listed = "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) or say["no-notes"]
         user = say["policy-user"].format(notes=listed, **at.prompt_fields())
         return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)

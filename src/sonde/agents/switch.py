@@ -1,4 +1,4 @@
-"""One policy until a turn, another from there on: who explores and who concludes can be told apart.
+"""One policy until a given turn, another after it: separates exploring from concluding.
 
 Source: Multi-Turn Puzzles, section 3.3 (a stronger model takes over a weaker one's conversation, and the reverse).
 """

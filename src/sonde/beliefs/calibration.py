@@ -115,7 +115,7 @@ def _log_sum_exp(rows: Floats) -> Floats:
     return top + np.log(np.exp(rows - top).sum(axis=-1, keepdims=True))
 
 
-# --- one belief against another ------------------------------------------------------------------------------------
+# --- one belief against another --------------------------------------------------------------------------------------
 
 
 def kl_divergence(exact: Any, elicited: Any) -> Floats:
@@ -139,7 +139,7 @@ def total_variation(exact: Any, elicited: Any) -> Floats:
     return 0.5 * np.abs(np.asarray(exact, np.float64) - np.exp(np.asarray(elicited, np.float64))).sum(axis=-1)
 
 
-# --- curves --------------------------------------------------------------------------------------------------------
+# --- curves ----------------------------------------------------------------------------------------------------------
 
 
 def mean_by_turn(
@@ -162,7 +162,7 @@ def mean_by_turn(
     return tuple(curve)
 
 
-# --- calibration ---------------------------------------------------------------------------------------------------
+# --- calibration -----------------------------------------------------------------------------------------------------
 
 
 class CalibrationBin(NamedTuple):
@@ -244,7 +244,7 @@ def _calibration_error(sums: Floats, standard: int) -> Estimate:
     return found
 
 
-# --- changes of belief ---------------------------------------------------------------------------------------------
+# --- changes of belief -----------------------------------------------------------------------------------------------
 
 
 def delta_belief(course: Course, *, among: bool = False) -> Floats | None:

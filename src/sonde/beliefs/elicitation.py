@@ -218,7 +218,7 @@ def _belief(asked: ProbeBatch, how: Elicitation, scores: Sequence[Sequence[float
     return Elicited(target, dict(zip(asked.texts, found, strict=True)), outside, tokens)
 
 
-# --- hypotheses in words -------------------------------------------------------------------------------------------
+# --- hypotheses in words ---------------------------------------------------------------------------------------------
 
 
 def hypothesis_text(env: Env[Any], hypothesis: Any) -> str:

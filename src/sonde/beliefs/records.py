@@ -89,10 +89,10 @@ async def _bind_weights(folder: Path, known: BeliefNotes, model: Model) -> dict[
 
 def save_beliefs(
     folder: Path, env: Env[Any], trajectories: Iterable[Trajectory], beliefs: Mapping[str, Sequence[Elicited]],
-    mine: Mapping[str, Json],
+    mine: Mapping[str, Json], name: str = NAME,
 ) -> None:  # fmt: skip
-    """Store beliefs elicited with this setting in the run folder."""
-    with Annotator.open_annotations(folder, NAME, producer=PRODUCER, version=_notes_version(env, mine)) as notes:
+    """Store beliefs elicited with this setting in the run folder, as the annotation `name`."""
+    with Annotator.open_annotations(folder, name, producer=PRODUCER, version=_notes_version(env, mine)) as notes:
         for trajectory in trajectories:
             _add_notes(notes, trajectory, beliefs[trajectory.id], mine)
 
@@ -126,11 +126,11 @@ def delete_beliefs(folder: Path) -> None:
     remove_annotations(folder, NAME)
 
 
-def load_beliefs(folder: Path) -> BeliefNotes:
+def load_beliefs(folder: Path, name: str = NAME) -> BeliefNotes:
     """Load what a folder stores; empty if it stores none. A trajectory with a lost note is skipped."""
-    if NAME not in annotation_names(folder):
+    if name not in annotation_names(folder):
         return NONE
-    notes = read_annotations(folder, NAME)
+    notes = read_annotations(folder, name)
     found: dict[str, tuple[Elicited, ...]] = {}
     last: Mapping[str, Json] = {}
     for (trajectory, turn), note in notes.items():

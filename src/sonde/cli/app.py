@@ -1,26 +1,23 @@
-"""The `sonde` command: all of its commands, grouped as its help shows them."""
+"""The `sonde` command: all of its commands, grouped as its help shows them.
+
+A command's module is imported when the command runs: the help of all commands, which needs a line of each, would
+otherwise load the whole library.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+import importlib
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
-from typer import Argument, Option
+from typer import Option
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
 
 from sonde import __version__
 from sonde.models.remote.providers import load_providers
 
-from . import tables
 from .commands import add_command
-from .dataset import LmrlDatasetCommand
-from .elicit import ElicitCommand
-from .environments import ListCommand, PlayCommand, ShowCommand
-from .evaluate import AuditCommand, CompareCommand, EvalCommand, RescoreCommand, RolloutCommand
-from .options import import_from_here
-from .runs import ExportCommand, LeaderboardCommand, ReadCommand, ReportCommand, ViewCommand
-from .terminal import out
-from .train import PaprikaCommand, TrainCommand
 
 PLAY, LOOK, BELIEFS, TRAIN, DATA, ENVIRONMENTS = (
     "Play and evaluate", "Look at runs", "Beliefs", "Train", "Data and models", "Environments",
@@ -30,23 +27,180 @@ FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "train")
 """Commands whose options may name modules of the current folder, such as `--agent mine:Player`. Commands that read a
 folder, which may come from somebody else, import nothing from it without --trust."""
 
-app = typer.Typer(
+
+class Entry(NamedTuple):
+    """A command: its group in the help, its name, its class (`module:Class` of this package), the first paragraph of
+    its help, and an example."""
+
+    group: str | None
+    name: str
+    where: str
+    summary: str
+    example: str
+
+
+COMMANDS = (
+    Entry(
+        PLAY, "play", "environments:PlayCommand",
+        'Play an environment yourself, in the terminal.',
+        "sonde play wordle",
+    ),
+    Entry(
+        PLAY, "eval", "evaluate:EvalCommand",
+        'Play, record and evaluate an agent.',
+        "sonde eval wordle --model smollm2 --tasks 8",
+    ),
+    Entry(
+        PLAY, "rollout", "evaluate:RolloutCommand",
+        'Play and record episodes without evaluating them, for training data.',
+        "sonde rollout wordle runs/train --agent entropy",
+    ),
+    Entry(
+        PLAY, "rescore", "evaluate:RescoreCommand",
+        'Recompute the evaluation of a run from its episodes; no policy is called.',
+        "sonde rescore runs/train",
+    ),
+    Entry(
+        PLAY, "compare", "evaluate:CompareCommand",
+        'Compare two runs, paired by task.',
+        "sonde compare runs/a runs/b",
+    ),
+    Entry(
+        PLAY, "leaderboard", "runs:LeaderboardCommand",
+        "Show each agent's score per suite, and how well it asks, decides and follows the format.",
+        "sonde leaderboard results",
+    ),
+    Entry(
+        LOOK, "read", "runs:ReadCommand",
+        'Read the conversations of a run, with reward and information gain per turn.',
+        "sonde read runs/a --outcome loss -n 3",
+    ),
+    Entry(
+        LOOK, "report", "runs:ReportCommand",
+        'Write one self-contained HTML page about any number of runs.',
+        "sonde report runs/a runs/b --out report.html",
+    ),
+    Entry(
+        LOOK, "view", "runs:ViewCommand",
+        'Browse runs, trainings and comparisons in the browser, also while they are played.',
+        "sonde view runs",
+    ),
+    Entry(
+        LOOK, "audit", "evaluate:AuditCommand",
+        'Judge the wins of recorded conversations again, by rules or a second judge, and look for leaked answers.',
+        "sonde audit runs/a --judge smollm2",
+    ),
+    Entry(
+        LOOK, "roles", "roles:RolesCommand",
+        'Score updater, sampler and policy of an LLM-PSRL run, each against what is exactly right.',
+        "sonde roles runs/a --json",
+    ),
+    Entry(
+        LOOK, "export", "runs:ExportCommand",
+        "Write a run's episodes as two Parquet tables, for other programs.",
+        "sonde export runs/a tables",
+    ),
+    Entry(
+        BELIEFS, "elicit", "elicit:ElicitCommand",
+        "Read a model's belief about what is hidden off its probabilities, before every turn of recorded episodes.",
+        "sonde elicit runs/a --model smollm2 --candidates all",
+    ),
+    Entry(
+        TRAIN, "train", "train:TrainCommand",
+        'Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).',
+        "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o",
+    ),
+    Entry(
+        TRAIN, "paprika", "train:PaprikaCommand",
+        'Run PAPRIKA from start to end: play, select, train, evaluate.',
+        "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o",
+    ),
+    Entry(
+        ENVIRONMENTS, "list", "environments:ListCommand",
+        'List everything that has a name: environments, agents, users, models, training objectives.',
+        "sonde list envs",
+    ),
+    Entry(
+        ENVIRONMENTS, "show", "environments:ShowCommand",
+        'Show an environment: its facts, its presets and its opening message.',
+        "sonde show mastermind",
+    ),
+    Entry(
+        ENVIRONMENTS, "prompts", "prompts:PromptsCommand",
+        'Write the prompts of an environment, or of an agent made of several calls, as files to change.',
+        "sonde prompts wordle --out my-prompts",
+    ),
+)  # fmt: skip
+DATASET_COMMANDS = (
+    Entry(
+        None, "lmrl", "dataset:LmrlDatasetCommand",
+        'Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.',
+        "sonde dataset lmrl maze --n 40 --out maze-data",
+    ),
+)  # fmt: skip
+MODELS_COMMANDS = (
+    Entry(
+        None, "fetch", "models:FetchCommand",
+        'Find or download a small model, check it and convert it, once.',
+        "sonde models fetch smollm2",
+    ),
+    Entry(
+        None, "list", "models:ListModelsCommand",
+        'List the models that come with sonde or can be fetched, and the providers whose models have a short form.',
+        "sonde models list",
+    ),
+)  # fmt: skip
+
+
+def load_command(entry: Entry) -> TyperCommand:
+    """The command of an entry, with its options."""
+    module, _, name = entry.where.partition(":")
+    single = typer.Typer()
+    found = getattr(importlib.import_module(f".{module}", __package__), name)
+    add_command(single, entry.name, found, group=entry.group, example=entry.example)
+    (info,) = single.registered_commands
+    made = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode="rich")
+    return cast("TyperCommand", made)
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are loaded when they run; until then each is a name and a summary."""
+
+    entries: dict[str, Entry]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(self.entries[name]) if name in self.entries else command, rest
+
+
+def make_group(entries: tuple[Entry, ...], **settings: Any) -> typer.Typer:
+    """An application of these commands, none of which is loaded."""
+    group = type("Group", (LazyGroup,), {"entries": {entry.name: entry for entry in entries}})
+    made = typer.Typer(cls=group, no_args_is_help=True, **settings)
+    for entry in entries:
+        made.command(entry.name, help=entry.summary, rich_help_panel=entry.group)(lambda: None)
+    return made
+
+
+app = make_group(
+    COMMANDS,
     name="sonde",
     help=SUMMARY,
     epilog=(
         f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in load_providers())}; see `sonde models list`"
     ),
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-models_app = typer.Typer(help="Small models that run on a laptop.", no_args_is_help=True)
-dataset_app = typer.Typer(help="Datasets for offline learning.", no_args_is_help=True)
+app.add_typer(make_group(DATASET_COMMANDS, help="Datasets for offline learning."), name="dataset", rich_help_panel=DATA)
+app.add_typer(
+    make_group(MODELS_COMMANDS, help="Small models that run on a laptop."), name="models", rich_help_panel=DATA
+)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        out.print(f"sonde {__version__}", highlight=False)
+        typer.echo(f"sonde {__version__}")
         raise typer.Exit
 
 
@@ -58,68 +212,6 @@ def main(
     ] = False,
 ) -> None:
     if context.invoked_subcommand in FROM_HERE:
+        from .options import import_from_here
+
         import_from_here()
-
-
-@dataset_app.callback()
-def keep_dataset_a_group() -> None:
-    """With a callback, `dataset` stays a group although it has one command."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchCommand:
-    """Find or download a small model, check it and convert it, once."""
-
-    name: Annotated[str, Argument(help="A name of `sonde models list`.")] = "smollm2"
-
-    def run(self) -> None:
-        from sonde.models.files.fetch import fetch_model
-
-        from .progress import stage_printer
-        from .terminal import stderr
-
-        out.print(str(fetch_model(self.name, progress=stage_printer(stderr))), highlight=False, soft_wrap=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListModelsCommand:
-    """List the models that come with sonde or can be fetched, and the providers whose models have a short form."""
-
-    def run(self) -> None:
-        from sonde.models.files.fetch import KNOWN
-        from sonde.models.files.shipped import SHIPPED
-
-        rows = [(n, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for n, w in KNOWN.items()]
-        rows += [(n, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for n, m in SHIPPED.items()]
-        out.print(tables.name_table("models", rows))
-        out.print()
-        hosts = [
-            (f"{n}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for n, p in load_providers().items()
-        ]
-        out.print(tables.name_table("providers", hosts))
-
-
-for group, name, command, example in (
-    (PLAY, "play", PlayCommand, "sonde play wordle"),
-    (PLAY, "eval", EvalCommand, "sonde eval wordle --model smollm2 --tasks 8"),
-    (PLAY, "rollout", RolloutCommand, "sonde rollout wordle runs/train --agent entropy"),
-    (PLAY, "rescore", RescoreCommand, "sonde rescore runs/train"),
-    (PLAY, "compare", CompareCommand, "sonde compare runs/a runs/b"),
-    (PLAY, "leaderboard", LeaderboardCommand, "sonde leaderboard results"),
-    (LOOK, "read", ReadCommand, "sonde read runs/a --outcome loss -n 3"),
-    (LOOK, "report", ReportCommand, "sonde report runs/a runs/b --out report.html"),
-    (LOOK, "view", ViewCommand, "sonde view runs"),
-    (LOOK, "audit", AuditCommand, "sonde audit runs/a --judge smollm2"),
-    (LOOK, "export", ExportCommand, "sonde export runs/a tables"),
-    (BELIEFS, "elicit", ElicitCommand, "sonde elicit runs/a --model smollm2 --candidates all"),
-    (TRAIN, "train", TrainCommand, "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o"),
-    (TRAIN, "paprika", PaprikaCommand, "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o"),
-    (ENVIRONMENTS, "list", ListCommand, "sonde list envs"),
-    (ENVIRONMENTS, "show", ShowCommand, "sonde show mastermind"),
-):  # fmt: skip
-    add_command(app, name, command, group=group, example=example)
-add_command(dataset_app, "lmrl", LmrlDatasetCommand, example="sonde dataset lmrl maze --n 40 --out maze-data")
-add_command(models_app, "fetch", FetchCommand, example="sonde models fetch smollm2")
-add_command(models_app, "list", ListModelsCommand, example="sonde models list")
-app.add_typer(dataset_app, name="dataset", rich_help_panel=DATA)
-app.add_typer(models_app, name="models", rich_help_panel=DATA)

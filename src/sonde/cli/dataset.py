@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,12 +27,15 @@ from sonde.datasets import (
 )
 from sonde.datasets import find_dataset as known
 from sonde.evaluation.run_evaluation import remove_run
-from sonde.runs.run import PreparedRun, RunConfig
+from sonde.runs.games import add_judge_seat
+from sonde.runs.run import RunConfig
 from sonde.runs.store import Run
 
 from . import options as opt
 from . import tables
-from .estimate import print_estimate
+from .estimate import PlannedPlay, print_estimate
+from .games import check_tasks_files, tasks_file_of
+from .overrides import apply_overrides
 from .players import agent_config, agent_in_role, model_seats
 from .progress import episode_progress
 from .terminal import out, print_result, stderr
@@ -65,7 +67,11 @@ class LmrlDatasetCommand:
     model: opt.ModelOpt = None
     base_url: opt.UrlOpt = None
     user: opt.UserOpt = None
+    judge: opt.JudgeOpt = None
     user_url: opt.UserUrlOpt = None
+    max_turns: opt.TurnsOpt = None
+    tasks_files: opt.FilesOpt = None
+    overrides: opt.OverrideOpt = None
     cache: opt.CacheOpt = None
     temperature: opt.TemperatureOpt = None
     max_new_tokens: opt.NewTokensOpt = None
@@ -85,8 +91,10 @@ class LmrlDatasetCommand:
         if self.file is not None:
             _import_file(self.task, chosen, self.file, folder, self.part, fresh=self.fresh, as_json=self.as_json)
             return
+        env, seats = self._configure_game(chosen)
+        check_tasks_files(self.tasks_files, [env])
         found = make_parts(
-            chosen, n=self.n, seed=self.seed, seats=self._configure_seats(chosen),
+            chosen, n=self.n, seed=self.seed, seats=seats, env=env, tasks_file=tasks_file_of(self.tasks_files, env),
             concurrency=self.concurrency or RunConfig.concurrency, budget=self.budget,
         )  # fmt: skip
         if self.dry_run:
@@ -95,10 +103,18 @@ class LmrlDatasetCommand:
         runs = {each.name: self._play_part(each, folder / each.name) for each in found}
         _write_card(self.task, chosen, runs, folder, self.as_json)
 
+    def _configure_game(self, chosen: Dataset) -> tuple[Mapping[str, Json], Mapping[str, Mapping[str, Json]]]:
+        """The environment and the players, with `-o env.KEY=VALUE` and `-o seats.NAME...`."""
+        seats = {AGENT: dict(chosen.agent), **self._configure_seats(chosen)}
+        turns = {} if self.max_turns is None else {"max_turns": self.max_turns}
+        values: dict[str, Json] = {"env": {**add_judge_seat(chosen.env, seats), **turns}, "seats": seats}
+        values = apply_overrides(values, self.overrides, names=("env", "seats"))
+        return values["env"], values["seats"]
+
     def _configure_seats(self, chosen: Dataset) -> dict[str, Mapping[str, Json]]:
         """The players that replace the paper's."""
         seats: dict[str, Mapping[str, Json]] = dict(
-            model_seats(self.user, None, self.user_url, self.base_url, self.cache)
+            model_seats(self.user, self.judge, self.user_url, self.base_url, self.cache)
         )
         if self.agent is not None or self.model is not None:
             acting = agent_in_role(self.agent, chosen.env["name"], chosen.env["preset"])
@@ -152,14 +168,12 @@ def _print_estimate(found: list[Part], folder: Path, as_json: bool) -> None:
         seconds = "" if row["core_seconds"] is None else f", about {row['core_seconds']:,.0f} s of one core"
         out.print(f"{row['part']}: {row['episodes']:,} episodes, {row['held']:,} there{seconds}", highlight=False)
     if found[0].has_model:
-        print_estimate([_upper_bound(part) for part in found], out, as_json)
+        print_estimate([_planned_play(part) for part in found], out, as_json)
 
 
-def _upper_bound(part: Part) -> PreparedRun:
-    """The run with whole samples of its tasks, at least as many as will be played."""
-    tasks = part.run.tasks[: part.episodes]
-    k = math.ceil(part.episodes / len(tasks))
-    return replace(part.run, tasks=tasks, config=replace(part.run.config, k=k))
+def _planned_play(part: Part) -> PlannedPlay:
+    run = part.run
+    return PlannedPlay(run.env, run.policies, run.tasks[0], part.episodes, run.config.seed, part.name)
 
 
 def _write_card(task: str, chosen: Dataset, runs: Mapping[str, Run], folder: Path, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
 from sonde.beliefs import records as believed
 from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
-from sonde.beliefs.elicitation import Elicitation
+from sonde.beliefs.elicitation import Elicitation, belief_probes
 from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded, invalid, run_sync
 from sonde.core.registry import check_recorded
 from sonde.core.types import Json
@@ -27,6 +27,7 @@ from sonde.models.remote.served_weights import saved_imprint, served_models, tie
 from sonde.runs.store import BY_KEY, Run, TrajectoryDataset
 
 from . import options as opt
+from .estimate import CHARACTERS_PER_TOKEN
 from .overrides import apply_overrides
 from .players import agent_config
 from .progress import step_progress
@@ -64,6 +65,9 @@ class ElicitCommand:
     overrides: opt.OverrideOpt = None
     fresh: Annotated[bool, Option("--fresh", help="Start over: remove the beliefs in the run folder.")] = False
     trusted: opt.TrustOpt = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Only count the beliefs to elicit, and the tokens at most.")] = (
+        False
+    )
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
@@ -74,6 +78,9 @@ class ElicitCommand:
             template=self.template, candidates=_parse_candidates(self.candidates), aggregate=cast("Any", self.aggregate)
         )
         seat.model.require_capabilities("score")  # before anything is removed
+        if self.dry_run:
+            self._print_estimate(run, seat, how)
+            return
         if self.fresh:
             believed.delete_beliefs(self.folder)
         before = sum(t in believed.load_beliefs(self.folder).beliefs for t in run.ids)
@@ -83,6 +90,18 @@ class ElicitCommand:
         found = split_by_outcome(believed.belief_courses(run.env, run, notes.beliefs))
         data = {"folder": str(self.folder), **notes.setting, "beliefs": _to_json(found)}
         print_result(data, summary_table(found), self.as_json, self.folder)
+
+    def _print_estimate(self, run: _Episodes, seat: LLM, how: Elicitation) -> None:
+        """How many texts the model would score: before every turn of every episode, one per candidate."""
+        done = {} if self.fresh else believed.load_beliefs(self.folder).beliefs
+        texts = characters = episodes = 0
+        for t in (t for t in run if t.id not in done):
+            before = belief_probes(run.env, t, how, seat.build_prompt).probes
+            texts, episodes = texts + len(before), episodes + 1
+            characters += sum(len(message.content) for probe in before for message in probe.messages)
+        found = {"episodes": episodes, "texts": texts, "tokens": characters // CHARACTERS_PER_TOKEN}
+        words = f"{episodes:,} episodes, {texts:,} texts to score, about {found['tokens']:,} tokens"
+        print_result(found, Text(words), self.as_json)
 
     def _build_seat(self, run: _Episodes) -> LLM:
         """The agent's seat with the model in it. Only the model can be overridden: how a game is shown has options of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -17,6 +17,7 @@ from typer import Argument, Option
 from sonde._util.argument_checks import check_types
 from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
 from sonde.core.types import Json
+from sonde.evaluation.by_tag import group_tags
 from sonde.evaluation.evaluate import Evaluation, macro_averages
 from sonde.evaluation.evaluate import compare as compare_evaluations
 from sonde.evaluation.results import make_result, write_result
@@ -30,6 +31,7 @@ from sonde.evaluation.suites import (
     suite_environments,
 )
 from sonde.models.files.shipped import check_plays
+from sonde.runs.games import add_judge_seat
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
 from sonde.runs.store import Run
@@ -38,6 +40,16 @@ from . import options as opt
 from . import tables
 from .commands import command_line
 from .estimate import print_estimate
+from .games import (
+    Fit,
+    GameOptions,
+    check_places,
+    check_tasks_files,
+    env_config,
+    fit_overrides,
+    partners_of,
+    tasks_file_of,
+)
 from .overrides import apply_overrides
 from .players import ROLES, agent_config, agent_in_role, model_seats
 from .progress import episode_progress, rescore_with_progress
@@ -48,21 +60,14 @@ WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayOptions:
+class PlayOptions(GameOptions):
     """The options of `sonde eval` and `sonde rollout`: who plays what, how often, and how."""
 
-    preset: opt.PresetOpt = None
     agent: opt.AgentOpt = None
     model: opt.ModelOpt = None
     base_url: opt.UrlOpt = None
     strict: opt.StrictOpt = False
-    user: opt.UserOpt = None
-    judge: opt.JudgeOpt = None
-    user_url: opt.UserUrlOpt = None
     cache: opt.CacheOpt = None
-    split: opt.SplitOpt = None
-    tasks_file: opt.FileOpt = None
-    n_tasks: opt.TasksOpt = None
     k: opt.SamplesOpt = None
     seed: opt.SeedOpt = None
     temperature: opt.TemperatureOpt = None
@@ -75,8 +80,20 @@ class PlayOptions:
     on: opt.OnOpt = None
     budget: opt.BudgetOpt = None
     config: opt.ConfigOpt = None
-    overrides: opt.OverrideOpt = None
     fresh: opt.FreshOpt = False
+    dry_run: opt.DryRunOpt = False
+
+    def prepare_runs(self, chosen: Sequence[tuple[str | None, str | None]], **settings: Any) -> list[PreparedRun]:
+        """One run per environment, each given with its preset; None leaves it to the configuration file. Of several
+        environments each takes the assignments, and the players of other seats, that it has a place for."""
+        configs = [self._env_config(env, preset) for env, preset in chosen]
+        check_tasks_files(self.tasks_files, [config for config in configs if config])
+        if len(configs) == 1:
+            return [self.prepare_run(configs[0], None, **settings)]
+        fits = [fit_overrides(config, self.overrides) for config in map(self._add_judge, configs)]
+        others = [seat for seat in self._config_with_models.get("seats", {}) if seat != AGENT]
+        check_places(fits, self.overrides, others)
+        return [self.prepare_run(config, fit, **settings) for config, fit in zip(configs, fits, strict=True)]
 
     @cached_property
     def _config_with_models(self) -> dict[str, Json]:
@@ -86,23 +103,24 @@ class PlayOptions:
 
     def prepare_run(
         self,
-        env: str | None,
-        preset: str | None,
+        env: Mapping[str, Json],
+        fit: Fit | None = None,
         *,
-        defaults: Mapping[str, Json],
+        defaults: Callable[[str], Mapping[str, Json]],
         agent: Mapping[str, Json] = EMPTY,
-        max_turns: int | None = None,
         **settings: Json,
     ) -> PreparedRun:
-        """The run of these options in one environment. The order of precedence: the options, the file, `defaults` (for
-        the agent's policy those in `agent`). `settings` that are None are left out."""
-        acting = agent_in_role(self.agent, env or self._config_with_models.get("env", {}).get("name"), preset)
+        """The run of these options in one environment (empty where neither the file nor an option names one), with the
+        assignments and seats that `fit` it. The order of precedence: the options, the file, `defaults` for this
+        environment (for the agent's policy those in `agent`). `settings` that are None are left out."""
+        filed = self._config_with_models
+        acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
             acting,
             self.model,
             self.base_url,
             self.cache,
-            file=self._config_with_models.get("seats", {}).get(AGENT, {}),
+            file=filed.get("seats", {}).get(AGENT, {}),
             defaults=agent,
             strict=self.strict,
             temperature=self.temperature,
@@ -111,35 +129,42 @@ class PlayOptions:
             examples=self.examples,
             context=self.context,
         )
-        names = ("split", "tasks_file", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
+        names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
         given = {name: getattr(self, name) for name in names} | settings
         values: dict[str, Json] = {
-            **defaults,
-            **self._config_with_models,
+            **defaults(str(env.get("name", ""))),
+            **filed,
             **{k: v for k, v in given.items() if v is not None},
         }
-        values |= self._env_config(env, preset, max_turns)
-        values["seats"] = {**self._config_with_models.get("seats", {}), AGENT: policy}
-        if "judge" in values["seats"] and "env" in values:
-            values["env"] = {"judge": "seat", **values["env"]}
+        if env:
+            values["env"] = self._add_judge(env)
+            values |= {"tasks_file": file} if (file := tasks_file_of(self.tasks_files, env)) else {}
+        seats = filed.get("seats", {})
+        values["seats"] = {**(seats if fit is None else partners_of(seats, fit)), AGENT: policy}
         if self.strict:
             seats, values["seats"] = values["seats"], _make_strict(values["seats"])
             if values["seats"] == seats:
                 raise UserError(
                     "--strict: allowed: only where a model is behind an endpoint: http:NAME, openai:NAME, ..."
                 )
-        values = apply_overrides(values, self.overrides, names=[f.name for f in fields(RunConfig)])
+        overrides = self.overrides if fit is None else fit.overrides
+        values = apply_overrides(values, overrides, names=[f.name for f in fields(RunConfig)])
         run = prepare_run(config_from(values))
         model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
         check_plays(str(model.get("model")), run.env.spec.name, run.env.spec.preset)
         return run
 
-    def _env_config(self, env: str | None, preset: str | None, max_turns: int | None) -> dict[str, Json]:
-        """The environment's configuration under `env`; nothing where neither the file nor an option names one."""
+    def _env_config(self, env: str | None, preset: str | None) -> dict[str, Json]:
+        """The environment's configuration; empty where neither the file nor an option names one."""
         filed: Mapping[str, Json] = self._config_with_models.get("env", {})
-        config = filed if env is None or filed.get("name") == env else {"name": env}
-        given = {name: value for name, value in (("preset", preset), ("max_turns", max_turns)) if value is not None}
-        return {"env": {**config, **given}} if config or given else {}
+        given = {} if env is None else env_config(env, preset)
+        config = filed if env is None or filed.get("name") == given["name"] else {}
+        more = {"preset": preset} if env is None and preset is not None else {}
+        return {**config, **given, **more, **({} if self.max_turns is None else {"max_turns": self.max_turns})}
+
+    def _add_judge(self, env: Mapping[str, Json]) -> Mapping[str, Json]:
+        """The environment's configuration with a seat for a judge, where one is given."""
+        return add_judge_seat(env, self._config_with_models.get("seats", {})) if "name" in env else env
 
     def clear_if_fresh(self, folder: Path) -> None:
         """Empty the folder before the first episode, with --fresh."""
@@ -185,30 +210,30 @@ class EvalCommand(PlayOptions):
         str | None,
         opt.tasks_option(help="All environments of a benchmark, or those given: mtp, paprika, ...; shows their mean."),
     ] = None
-    max_turns: Annotated[int | None, opt.tasks_option(help="Turn limit, in place of the environment's.")] = None
     runs: Annotated[Path, Option(help="Folder for the run folders.")] = Path("runs")
     gains: Annotated[
         bool | None,
         Option("--gains/--no-gains", help="Exact information gain; costs a search per turn.", show_default="on"),
     ] = None
+    by: opt.ByOpt = None
     report: opt.ReportOpt = None
     submit: Annotated[
         Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
     ] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")] = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         if self.submit is not None:
             self._check_submission(self.submit)
         prepared = self._prepare_all()
+        _check_tags(self.by or (), [group_tags({task.id: task.tags for task in run.tasks}) for run in prepared])
         if self.dry_run:
             print_estimate(prepared, out, self.as_json)
             return
         folders = [self.runs / run.folder_name for run in prepared]
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
-        _show_evaluations(done, folders, self.report, self.as_json, self.suite)
+        _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or ())
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
         if self.submit is not None and self.suite is not None:
@@ -228,14 +253,13 @@ class EvalCommand(PlayOptions):
 
     def _prepare_all(self) -> list[PreparedRun]:
         protocol = PROTOCOLS.get(self.suite or "", SuiteProtocol())
-        label = self.agent if self.agent in ROLES else None
-        return [
-            self.prepare_run(
-                env, preset, defaults={"k": protocol.samples_per_task(env or "")}, agent=protocol.agent,
-                max_turns=self.max_turns, gains=self.gains, label=label,
-            )
-            for env, preset in self._chosen_environments()
-        ]  # fmt: skip
+        return self.prepare_runs(
+            self._chosen_environments(),
+            defaults=lambda env: {"k": protocol.samples_per_task(env)},
+            agent=protocol.agent,
+            gains=self.gains,
+            label=self.agent if self.agent in ROLES else None,
+        )
 
     def _chosen_environments(self) -> Sequence[tuple[str | None, str | None]]:
         """The environments to play, each with its preset; None leaves it to the configuration file."""
@@ -267,7 +291,12 @@ def _episode_progress(run: PreparedRun, folder: Path) -> AbstractContextManager[
 
 
 def _show_evaluations(
-    done: list[Evaluation], folders: list[Path], report: Path | None, as_json: bool, suite: str | None = None
+    done: list[Evaluation],
+    folders: list[Path],
+    report: Path | None,
+    as_json: bool,
+    suite: str | None = None,
+    by: Sequence[str] = (),
 ) -> None:
     if report is not None:
         from sonde.viewer import write_report
@@ -283,7 +312,17 @@ def _show_evaluations(
         out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
         return
     out.print(tables.suite_table(suite, done) if suite else tables.evaluation_table(done))
+    for tag in by:
+        out.print(tables.tag_table(tag, done))
     print_written(*folders, *([report] if report else []))
+
+
+def _check_tags(by: Sequence[str], divided: Sequence[Mapping[str, object]]) -> None:
+    """Raise `UserError` for a tag that divides the tasks of no evaluation."""
+    known = {tag for tags in divided for tag in tags}
+    for tag in by:
+        if tag not in known:
+            raise unknown("--by", tag, known)
 
 
 # --- sonde rollout -----------------------------------------------------------------------------------------------
@@ -298,11 +337,14 @@ class RolloutCommand(PlayOptions):
 
     env: opt.EnvArg
     folder: Annotated[Path, Argument(help="The run folder to write or continue.")]
-    split: Annotated[str | None, opt.tasks_option(help="train or test.", show_default="train")] = None
+    split: opt.TrainSplitOpt = None
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="1")] = None
 
     def run(self) -> None:
-        run = self.prepare_run(self.env, self.preset, defaults={"split": "train", "k": 1})
+        (run,) = self.prepare_runs([(self.env, self.preset)], defaults=lambda env: {"split": "train", "k": 1})
+        if self.dry_run:
+            print_estimate([run], out, False)
+            return
         self.clear_if_fresh(self.folder)
         with _episode_progress(run, self.folder) as on_done:
             stored = play_run(run, self.folder, on_done=on_done)
@@ -320,6 +362,7 @@ class RescoreCommand:
     gains: Annotated[
         bool, Option("--gains/--no-gains", help="Exact information gain per turn, computed once and stored.")
     ] = True
+    by: opt.ByOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
@@ -327,7 +370,8 @@ class RescoreCommand:
         opt.trust_runs([self.folder], self.trusted)
         stored = Run.load(self.folder)
         evaluation = rescore_with_progress(reopen_run(stored, gains=self.gains), self.folder, len(stored))
-        _show_evaluations([evaluation], [self.folder], None, self.as_json)
+        _check_tags(self.by or (), [evaluation.by_tag])
+        _show_evaluations([evaluation], [self.folder], None, self.as_json, by=self.by or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,13 +380,15 @@ class CompareCommand:
 
     a: Annotated[Path, Argument(help="A run folder.")]
     b: Annotated[Path, Argument(help="Another one, on the same tasks.")]
+    by: opt.ByOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         opt.trust_runs([self.a, self.b], self.trusted)
         found = compare_evaluations(load_evaluation(self.a), load_evaluation(self.b))
-        print_result(asdict(found), tables.comparison_table(found), self.as_json)
+        _check_tags(self.by or (), [found.by_tag])
+        print_result(asdict(found), tables.comparison_table(found, self.by or ()), self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)

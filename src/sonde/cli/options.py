@@ -88,19 +88,27 @@ def find_runs(place: Path) -> list[Path]:
 
 # --- what is played ----------------------------------------------------------------------------------------------
 
-EnvArg = Annotated[str, Argument(help="An environment, for example wordle.", autocompletion=complete_names("envs"))]
+EnvArg = Annotated[str, Argument(help="An environment, as NAME or NAME:PRESET.", autocompletion=complete_names("envs"))]
 EnvsArg = Annotated[
     list[str] | None,
     Argument(
-        help="Environments such as wordle; see `sonde list envs`. Default: the one in --config.",
+        help="Environments, as NAME or NAME:PRESET; see `sonde list envs`. Default: the one in --config.",
         autocompletion=complete_names("envs"),
     ),
 ]
 PresetOpt = Annotated[str | None, tasks_option(help="Preset of the environment.")]
-SplitOpt = Annotated[str | None, tasks_option(help="train or test.", show_default="test")]
-FileOpt = Annotated[
-    str | None,
-    tasks_option(help="Read the tasks from a file: JSON setups, a PAPRIKA game configuration, or a word list."),
+TurnsOpt = Annotated[int | None, tasks_option(help="Turn limit, in place of the environment's.")]
+SplitOpt = Annotated[str | None, tasks_option(help="train, test, or another of the preset.", show_default="test")]
+TrainSplitOpt = Annotated[
+    str | None, tasks_option("--split", help="train, test, or another of the preset.", show_default="train")
+]
+FilesOpt = Annotated[
+    list[str] | None,
+    tasks_option(
+        "--tasks-file",
+        help="Read the tasks from a file: JSON setups, a PAPRIKA game configuration, or a word list; ENV=FILE for one "
+        "of several environments.",
+    ),
 ]
 TasksOpt = Annotated[int | None, tasks_option("--tasks", "-n", help="Only the first N tasks of the split.")]
 SamplesOpt = Annotated[int | None, tasks_option("-k", help="Samples per task.", show_default="4")]
@@ -185,7 +193,12 @@ OverrideOpt = Annotated[
 # --- what is read and written ------------------------------------------------------------------------------------
 
 RunArg = Annotated[Path, Argument(help="A run folder.")]
+DryRunOpt = Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")]
 JsonOpt = Annotated[bool, Option("--json", help="Print JSON.")]
+ByOpt = Annotated[
+    list[str] | None,
+    Option(help="Also show success by a tag of the tasks, such as difficulty, length or category. JSON has all tags."),
+]
 ReportOpt = Annotated[Path | None, Option(help="Also write an HTML report to this file.", callback=_check_report)]
 TrustOpt = Annotated[
     bool,

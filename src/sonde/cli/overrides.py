@@ -46,10 +46,13 @@ class Change(NamedTuple):
 
 
 def apply_overrides(
-    config: C, assignments: Sequence[str] | None, *, names: Collection[str] = (), parts: Mapping[str, Part] = EMPTY
-) -> C:
-    """A copy of `config` with every assignment applied. `names` are those allowed at the top of a mapping."""
-    changes = [parse_assignment(assignment) for assignment in assignments or ()]
+    config: C, assignments: Sequence[str] | None, *, names: Collection[str] = (), parts: Mapping[str, Part] = EMPTY,
+    filed: Mapping[str, Json] = EMPTY,
+) -> C:  # fmt: skip
+    """A copy of `config` with the values of a configuration file (`filed`) and then every assignment applied. `names`
+    are those allowed at the top of a mapping."""
+    changes = [Change((name,), value) for name, value in filed.items()]
+    changes += [parse_assignment(assignment) for assignment in assignments or ()]
     return _Editor(config, frozenset(names), parts).apply_changes(config, changes, "")
 
 

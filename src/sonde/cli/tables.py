@@ -18,11 +18,17 @@ from sonde.evaluation.evaluate import Comparison, Evaluation, macro_averages
 from sonde.evaluation.leaderboard import Board
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
-from sonde.evaluation.results import PROFILE, agent_profile
+from sonde.evaluation.results import PROFILE, Headline, agent_profile
+from sonde.evaluation.roles import RoleScores
+from sonde.evaluation.sampler_draws import DrawScores
 from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
+_PARTNERS = (
+    "with: players of other seats that replaced the environments' own; such results are ranked among",
+    "themselves, and their score is of the environments without one (their number).",
+)
 _LONG = 20
 
 
@@ -62,6 +68,34 @@ def audit_table(found: Audit) -> Group:
     return Group(table, Text(counts, style="dim"))
 
 
+def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) -> Group:
+    """A row per measure of each role, and what they mean."""
+    table = _plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
+    for role in found.roles:
+        unreadable = "" if role.unreadable is None else f", {100 * role.unreadable:.1f} % unreadable"
+        table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
+        for name, value in role.measures.items():
+            table.add_row("", name, *_format_measure(value))
+        if role.role == "sampler" and draws is not None:
+            table.add_row("", f"{draws.draws} repeated draws, {100 * draws.unreadable:.1f} % unreadable", "", "")
+            table.add_row("", "gap to the exact decisions", *_format_measure(draws.gap))
+            table.add_row("", "gap of as many exact draws", *_format_measure(draws.chance))
+    notes = (
+        "distance, own: from the exact posterior, from the exact update of what the call was handed; 0 to 1.",
+        "forgotten, invented: evidence as a share of the steps so far. excess: bits too vague (+) or too sure (-).",
+        "possible, consistent: samples that the beliefs allow, that all observations allow. spread: 1 right, 0 greedy.",
+        "error: 0 where samples are drawn as believed, true error: as is exactly right.",
+        "optimal, regret: in the world that the policy was given.",
+    )
+    return Group(table, *(Text(note, style="dim") for note in notes))
+
+
+def _format_measure(value: Estimate | None) -> tuple[str, str]:
+    if value is None:
+        return NOT_AVAILABLE, ""
+    return f"{value.mean:.3f}", f"{value.low:.3f} to {value.high:.3f}"
+
+
 def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:
     """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
     own = _OWN if name in PAPER_SCALES else ()
@@ -98,15 +132,17 @@ def leaderboard_tables(board: Board) -> Group:
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
         columns = ("score", "won %", "asks", "decides", "follows", "tokens")
-        table = _plain_table(name, ("agent", "of suite"), columns)
+        partners = ("with",) if any(one.partners for one in results) else ()
+        table = _plain_table(name, ("agent", *partners, "of suite"), columns)
         for one in results:
             headline = one.headline
             means = (one.mean_metric(metric)[0] for metric in ("success", *PROFILE.values()))
             success, asks, decides, follows = means
             table.add_row(
-                one.agent + (" *" if one.privileged else ""), f"{headline.played}/{headline.of}",
-                format_interval(headline.score), format_interval(success, percent=True), format_mean(asks, 2),
-                format_interval(decides, percent=True), format_interval(follows, percent=True), f"{one.tokens:,}",
+                one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
+                f"{headline.played}/{headline.of}", format_interval(headline.score) + _count_scored(headline),
+                format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
+                format_interval(follows, percent=True), f"{one.tokens:,}",
             )  # fmt: skip
         parts.append(table)
     table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
@@ -119,9 +155,15 @@ def leaderboard_tables(board: Board) -> Group:
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
         "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
+        *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
     )
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
+
+
+def _count_scored(headline: Headline) -> str:
+    """The number of environments behind a score, where it is not of all that were played."""
+    return f" ({headline.scored})" if headline.score and headline.scored < headline.played else ""
 
 
 def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -143,6 +185,7 @@ def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, age
     if agent:
         table.add_column("agent", overflow="fold", min_width=8)
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
+    names += ["regret"] if any(e.metrics["regret"] for e in rows) else []
     names += [name for name in _IF_ANY if name not in _FAULTS and _has_any(rows, name)]
     for name in names:
         table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
@@ -194,6 +237,8 @@ def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | T
 
 def _table_notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
+    if any(e.metrics["regret"] for e in rows):
+        notes.append("regret: expected return of the best policy minus that of the actions taken, over an episode.")
     notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _has_any(rows, name)]
     if any(e.privileged for e in rows):
         notes.append("*: this policy sees what is hidden.")
@@ -266,6 +311,7 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "turns": lambda e: format_mean(e.metrics["turns"], 1),
     "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
     "bits": lambda e: format_mean(e.metrics["bits_per_turn"], 2),
+    "regret": lambda e: format_interval(e.metrics["regret"], 1),
     "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
     **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
@@ -282,14 +328,34 @@ def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
     return any((value := e.metrics.get(_IF_ANY[column])) and value.mean for e in rows)
 
 
-def comparison_table(c: Comparison) -> Table:
-    """The paired differences of two runs."""
+def tag_table(tag: str, rows: Sequence[Evaluation]) -> Table:
+    """Success, pass@k and turns by the values of a tag, for the evaluations whose tasks have it."""
+    table = _plain_table(f"by {tag}", ("environment", "agent", tag), ("tasks", "success %", "pass@k", "turns"))
+    for e in rows:
+        for value, group in e.by_tag.get(tag, {}).items():
+            table.add_row(
+                _environment_title(e, agent=True), e.label, value, str(group.n_tasks),
+                format_interval(group.success, percent=True), format_interval(group.pass_k, percent=True),
+                format_mean(group.turns, 1),
+            )  # fmt: skip
+    return table
+
+
+def comparison_table(c: Comparison, by: Sequence[str] = ()) -> Table:
+    """The paired differences of two runs; those of success also by these tags of the tasks."""
     table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
     for name in ("metric", "difference", "95 % interval"):
         table.add_column(name)
     for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
-        table.add_row(name, f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]")
+        table.add_row(name, *_format_difference(value))
+    for tag in by:
+        for value, success in c.by_tag[tag].items():
+            table.add_row(f"success, {tag} {value} ({success.n})", *_format_difference(success))
     return table
+
+
+def _format_difference(value: Estimate) -> tuple[str, str]:
+    return f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]"
 
 
 def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
@@ -304,6 +370,7 @@ def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
 
 _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
+    "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,53 +19,93 @@ from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, n
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
 from sonde.models.remote.token_client import TokenEndpoint
+from sonde.runs.games import BESIDE, GameConfig, add_judge_seat, split_entry
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import read_config
 from sonde.runs.store import Run
 from sonde.train import paprika
-from sonde.train.collect import Game, load_trajectories
-from sonde.train.credit import ESTIMATORS
-from sonde.train.curriculum import BANDITS
+from sonde.train.collect import Game, load_trajectories, make_games
+from sonde.train.data_files import is_data, read_records
 from sonde.train.learn import learn, learn_online
 from sonde.train.objectives import find_objective
-from sonde.train.paprika import PAPER, TINY, PipelineResult, add_judge_seat
+from sonde.train.paprika import PAPER, TINY, PipelineResult
 from sonde.train.presets import PRESETS, describe_preset
-from sonde.train.rewarders import REWARDERS, Rewarder
-from sonde.train.rewards import RewardMix
-from sonde.train.settings import LoraSettings
 from sonde.train.training import NEEDED, Training
 from sonde.viewer.training_history import HISTORY
 
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import describe_speakers
+from .estimate import describe_speakers, print_estimate
+from .estimate_pipeline import print_pipeline_estimate
+from .estimate_training import plan_training, print_training_data
 from .evaluate import with_seats
-from .overrides import Part, apply_overrides, parse_assignment
+from .games import (
+    Fit,
+    GameOptions,
+    check_places,
+    check_tasks_files,
+    env_config,
+    fit_overrides,
+    is_about_env,
+    override_env,
+    tasks_file_of,
+)
+from .overrides import apply_overrides, parse_assignment
 from .players import model_config, model_seats, model_to_train
 from .progress import episode_progress, training_progress
-from .terminal import print_result, stderr
+from .terminal import out, print_result, stderr
+from .training_overrides import PARTS, Seats, override_training
 
-Seats = Mapping[str, Mapping[str, Json]]
-PARTS = ("settings", "objective", "online", "rule", "seats")
-"""Where the paths of `sonde train -o PATH=VALUE` begin."""
+FILED = (*PARTS, "env", "envs", *BESIDE)
+"""What a configuration file of `sonde train` may hold."""
 MODEL = "The model to train: a name of `sonde models list`, hf:NAME, or a folder."
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TrainingOptions:
+class _TrainingOptions(GameOptions):
     """The options that `sonde train` and `sonde paprika` share."""
 
     folder: Annotated[Path, Option("--out", help="Folder for checkpoints, history and the trained model.")]
-    preset: opt.PresetOpt = None
-    n_tasks: Annotated[
-        int | None, opt.tasks_option("--tasks", "-n", help="Only the first N training tasks of each.")
-    ] = None
-    user: opt.UserOpt = None
-    judge: opt.JudgeOpt = None
-    user_url: opt.UserUrlOpt = None
+    split: opt.TrainSplitOpt = None
+    config: opt.ConfigOpt = None
     report: opt.ReportOpt = None
+    dry_run: opt.DryRunOpt = False
     as_json: opt.JsonOpt = False
+
+    def _env_entries(self, specs: Sequence[str] | None) -> list[dict[str, Json]]:
+        """The environments of the command line, each as NAME or NAME:PRESET."""
+        return [env_config(spec, self.preset) for spec in specs or ()]
+
+    def _set_entries(
+        self, entries: Sequence[Mapping[str, Json]], seats: Mapping[str, Any], **own: Json
+    ) -> list[dict[str, Json]]:
+        """Entries of environments with the options that are about what is played: each takes what it has a place
+        for, and something that none has a place for is an error."""
+        assigned = [given for given in self.overrides or () if is_about_env(given)]
+        if self.max_turns is not None:
+            assigned.insert(0, f"env.max_turns={self.max_turns}")
+        own = {name: value for name, value in {"split": self.split, **own}.items() if value is not None}
+        envs = [add_judge_seat(split_entry(entry)[0], seats) for entry in entries]
+        check_tasks_files(self.tasks_files, envs)
+        fits = [fit_overrides(env, assigned) for env in envs] if len(envs) > 1 else [Fit(assigned)] * len(envs)
+        if len(envs) > 1:
+            check_places(fits, assigned, ())
+        return [
+            {
+                **split_entry(entry)[1], **own,
+                **({"tasks_file": file} if (file := tasks_file_of(self.tasks_files, env)) else {}),
+                **override_env(env, fit.overrides),
+            }
+            for entry, env, fit in zip(entries, envs, fits, strict=True)
+        ]  # fmt: skip
+
+    def _game_configs(
+        self, entries: Sequence[Mapping[str, Json]], beside: Mapping[str, Json], seats: Mapping[str, Any]
+    ) -> list[GameConfig]:
+        """The games of these entries. `beside` are defaults of all of them."""
+        changed = self._set_entries(entries, seats, n_tasks=self.n_tasks)
+        return [GameConfig.from_entry(entry, **{"split": "train", **beside}) for entry in changed]
 
     def _write_report(self, runs: Sequence[Path], trainings: Sequence[Path]) -> None:
         if self.report is not None:
@@ -82,8 +124,8 @@ class _TrainingOptions:
 class TrainCommand(_TrainingOptions):
     """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
 
-    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper. To play with the
-    values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
+    Named settings such as starpo and delta_belief stand for an objective with all settings of a paper, the preset of
+    twenty questions included. To play with the values that mc and ilql learn: `-o seats.agent.model.heads=FOLDER`.
     """
 
     objective: Annotated[
@@ -93,10 +135,15 @@ class TrainCommand(_TrainingOptions):
             autocompletion=opt.complete_names("objectives"),
         ),
     ]
-    sources: Annotated[
-        list[str], Argument(help="Run folders to learn from; for grpo and the like, environments to play.")
-    ]
     model: Annotated[str, Option(help=MODEL)]
+    sources: Annotated[
+        list[str] | None,
+        Argument(
+            help="Run folders to learn from, or data of your own (.jsonl, .json, .parquet, a folder of `datasets`); "
+            "for grpo and the like, environments to play, as NAME or NAME:PRESET, by default those in --config.",
+            show_default=False,
+        ),
+    ] = None
     settings: Annotated[str | None, Option(help=f"Settings to start from: {', '.join(PRESETS)}.")] = None
     context: Annotated[str, Option(help="How much of a game the model sees: full, render, told or last:K.")] = "full"
     shown: Annotated[
@@ -111,7 +158,6 @@ class TrainCommand(_TrainingOptions):
     )
     resume: Annotated[bool, Option("--resume", help="Continue from the last checkpoint in --out.")] = False
     fresh: Annotated[bool, Option("--fresh", help="Start over: remove an earlier training from --out.")] = False
-    overrides: opt.OverrideOpt = None
     trusted: opt.TrustOpt = False
 
     def run(self) -> None:
@@ -123,10 +169,12 @@ class TrainCommand(_TrainingOptions):
             raise unknown("--settings", name, PRESETS)
         online = PRESETS[name].for_objective(objective).is_online
         self._check_used(objective, online, PRESETS[name].recorded)
+        filed = with_seats(self._filed, model_seats(self.user, self.judge, self.user_url, None))
         chosen, seats = override_training(
             self._training_with_options(PRESETS[name].for_objective(objective)),
-            model_seats(self.user, self.judge, self.user_url, None),
-            self.overrides,
+            filed.get("seats", {}),
+            [given for given in self.overrides or () if not is_about_env(given)],
+            {part: value for part, value in filed.items() if part in PARTS and part != "seats"},
         )
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False)
         done = (
@@ -134,25 +182,41 @@ class TrainCommand(_TrainingOptions):
             if online
             else self._learn_offline(model, chosen, objective)
         )
+        if done is None:
+            return
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
         self._write_report([], [self.folder])
+        best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
-        self._print(data, tables.training_table(done.history), done.model, self.folder / HISTORY)
+        data |= {"best": str(done.best)} if best else {}
+        self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
+
+    @cached_property
+    def _filed(self) -> dict[str, Json]:
+        """The content of the configuration file."""
+        found = read_config(self.config) if self.config else {}
+        for name, value in found.items():
+            if name not in FILED:
+                raise unknown("config", name, FILED)
+            if name in (*PARTS, "env") and not isinstance(value, Mapping):
+                raise invalid(f"config: {name}", value, "a mapping")
+        return found
 
     def _check_used(self, objective: str, online: bool, recorded: bool) -> None:
         """Refuse options that this objective does not use."""
-        changed = {parse_assignment(assignment).path[0] for assignment in self.overrides or ()}
+        changed = {parse_assignment(assignment).path[0] for assignment in self.overrides or ()} | self._filed.keys()
         only_online = {
-            "--preset": self.preset, "--tasks": self.n_tasks is not None, "--shown": self.shown,
-            "--server": self.server, "--user": self.user, "--judge": self.judge, "--user-url": self.user_url,
-            "-o online": "online" in changed and not recorded, "-o seats": "seats" in changed,
+            "--preset": self.preset, "--max-turns": self.max_turns, "--tasks-file": self.tasks_files,
+            "--tasks": self.n_tasks is not None, "--shown": self.shown, "--server": self.server, "--user": self.user,
+            "--judge": self.judge, "--user-url": self.user_url, "-o online": "online" in changed and not recorded,
+            **{f"-o {part}": part in changed for part in ("seats", "env", "envs", "tasks_file", "n_tasks")},
         }  # fmt: skip
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
         for option, given in (only_recorded if online else only_online).items():
             if given:
-                own, recorded = "their own play", "recorded episodes"
-                source, other = (own, recorded) if online else (recorded, own)
+                sources = ("their own play", "recorded episodes")
+                source, other = sources if online else sources[::-1]
                 raise UserError(
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
@@ -167,17 +231,31 @@ class TrainCommand(_TrainingOptions):
         )
 
     def _learn_offline(self, model: str, chosen: Training, objective: str) -> Any:
-        opt.trust_runs(map(Path, self.sources), self.trusted)
-        played = load_trajectories([Run.load(source) for source in self.sources])
+        """Train on recorded episodes and on data of others; None where only the data are counted."""
+        if not self.sources:
+            raise UserError(f"sources: {objective} learns from recorded episodes; allowed: run folders, or data")
+        if self.split is not None and not any(is_data(Path(source)) for source in self.sources):
+            raise UserError("--split: allowed: with environments, or with data that has splits")
+        opt.trust_runs((Path(s) for s in self.sources if not is_data(Path(s))), self.trusted)
+        runs = [Run.load(source) for source in self.sources if not is_data(Path(source))]
+        records = [read_records(s, self.split or "train") for s in self.sources if is_data(Path(s))]
+        played = load_trajectories(runs) if runs else []
+        if self.dry_run:
+            print_training_data(model, chosen, played, records, out, self.as_json)
+            return None
         with _progress_callbacks(objective) as callbacks:
-            return learn(model, chosen, played, resume=self.resume, fresh=self.fresh, callbacks=callbacks)
+            return learn(
+                model, chosen, played, records=records, resume=self.resume, fresh=self.fresh, callbacks=callbacks
+            )
 
     def _learn_online(self, model: str, chosen: Training, seats: Seats, objective: str) -> Any:
-        games = [
-            _make_game(add_judge_seat(_env_config(name, self.preset), seats), self.n_tasks) for name in self.sources
-        ]
+        """Train while the model plays; None where only the costs are estimated."""
+        games = self._make_games(seats, objective, chosen)
         envs = [game.env for game in games]
         policies = _build_seats(seats, envs)
+        if self.dry_run:
+            print_estimate(plan_training(model, chosen, games, policies), out, self.as_json)
+            return None
         for line in describe_speakers(envs, policies, chosen.n_episodes):
             stderr.print(line, highlight=False)
         server = _make_server(self.server, self.base_url)
@@ -189,10 +267,22 @@ class TrainCommand(_TrainingOptions):
                 fresh=self.fresh, callbacks=callbacks,
             )  # fmt: skip
 
+    def _make_games(self, seats: Seats, objective: str, chosen: Training) -> list[Game]:
+        """The games to train on: the environments of the command line, or else those of the file, with the arguments
+        that these settings play them with."""
+        filed = self._filed
+        entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
+        if not entries:
+            raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
+        beside = {name: filed[name] for name in BESIDE if name in filed}
+        return make_games(self._game_configs([chosen.fill_env(entry) for entry in entries], beside, seats))
+
 
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
     """The objective and the settings that were asked for; the name of settings includes an objective."""
     if name in PRESETS:
+        if settings is not None and name in names("objectives"):  # as `bc` is
+            return name, settings
         if settings is not None:
             raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
         return PRESETS[name].objective, name
@@ -216,96 +306,14 @@ def _make_server(spec: str | None, base_url: str | None) -> TokenEndpoint | None
         if base_url is not None:
             raise UserError("--base-url: allowed: only with --server vllm:NAME or sglang:NAME")
         return None
+    return build(_server_config(spec, base_url))
+
+
+def _server_config(spec: str, base_url: str | None) -> dict[str, Json]:
     config = model_config(spec, base_url, "--server")
     if not issubclass(find(str(config["name"])), TokenEndpoint):
         raise UserError(f"--server: got {spec!r}, allowed: vllm:NAME or sglang:NAME, which return token ids")
-    return build(config)
-
-
-def _make_game(config: Mapping[str, Json], n: int | None) -> Game:
-    env = build(config)
-    if not isinstance(env, Env):
-        raise UserError(f"{config['name']!r} is not an environment")
-    tasks = env.tasks("train")
-    if n is not None and n < 1:
-        raise invalid("--tasks", n, "1 or more")
-    return Game(env, tasks if n is None else tasks[: min(n, len(tasks))], f"{env.spec.name}-{env.spec.preset}")
-
-
-def _env_config(name: str, preset: str | None) -> dict[str, Json]:
-    """An environment as NAME or NAME:PRESET; a plug-in's name has a colon of its own."""
-    short, _, own = name.partition(":") if name.partition(":")[0] in names("envs") else (name, "", "")
-    return {"name": short, **({"preset": own or preset} if own or preset else {})}
-
-
-# --- overrides of a training -------------------------------------------------------------------------------------
-
-
-def override_training(known: Training, seats: Seats, assignments: Sequence[str] | None) -> tuple[Training, Seats]:
-    """The training and the configurations of its seats, with `-o PATH=VALUE` applied. PATH begins with one of `PARTS`:
-    its settings, the objective's options, its play, its selection rule, its other seats."""
-    changed = {parse_assignment(assignment).path[0] for assignment in assignments or ()}
-    learns, shares = find_objective(known.objective).learns, known.learning.share is not None
-    if "rule" in changed and learns not in ("pairs", "successes"):
-        raise UserError(
-            f"-o rule: {known.objective} selects no episodes; allowed: objectives that learn from pairs or wins"
-        )
-    rule = "pairs" if learns == "pairs" else "share" if shares else "sft"
-    parts = {
-        "settings": known.settings, "objective": known.options, "online": known.online,
-        "rule": getattr(known.learning, rule), "seats": seats,
-    }  # fmt: skip
-    parts = apply_overrides(parts, assignments, names=PARTS, parts=SPECIAL)
-    asked = replace(
-        known,
-        settings=parts["settings"],
-        options=parts["objective"],
-        online=parts["online"],
-        learning=replace(known.learning, **{rule: parts["rule"]}),
-    )
-    if asked.settings.folder != known.settings.folder:
-        raise UserError(f"-o settings.folder: got {asked.settings.folder!r}, allowed: --out, which sets it")
-    return replace(asked, learning=replace(asked.learning, seed=asked.settings.seed)), parts["seats"]
-
-
-def _read_mix(given: Json) -> RewardMix:
-    """Names with their weights (those under `every` for the whole game on each turn), or one of the published mixes."""
-    if isinstance(given, Mapping):
-        return RewardMix({name: weight for name, weight in given.items() if name != "every"}, given.get("every", {}))
-    if not isinstance(given, str):
-        raise invalid("-o online.rewards", given, "names with their weights, or the name of a mix")
-    return RewardMix.from_paper(given)
-
-
-def _read_rewarders(given: Any) -> tuple[Rewarder, ...]:
-    """Rewarders by name, or the usual ones of these names."""
-    if isinstance(given, Mapping):
-        return tuple(given.values())
-    return tuple(_make_rewarder(name) for name in (given if isinstance(given, list) else [given]))
-
-
-def _make_named(at: str, name: Json, known: Mapping[str, Callable[[], Any]]) -> Any:
-    if not isinstance(name, str) or name not in known:
-        raise unknown(f"-o {at}", name, known)
-    return known[name]()
-
-
-def _make_rewarder(name: Json) -> Rewarder:
-    return _make_named("online.rewarders", name, REWARDERS)
-
-
-SPECIAL: Mapping[str, Part] = {
-    "settings.lora": Part(begin=LoraSettings),
-    "online.rewards": Part(read=_read_mix, entries=RewardMix.to_json),
-    "online.rewarders": Part(
-        read=_read_rewarders,
-        entries=lambda rewarders: {rewarder.called: rewarder for rewarder in rewarders},
-        begin_entry=_make_rewarder,
-    ),
-    "online.credit": Part(read=lambda name: _make_named("online.credit", name, ESTIMATORS)),
-    "online.bandit": Part(read=lambda name: _make_named("online.bandit", name, BANDITS)),
-}
-"""Places that may get new names, or that are given by one."""
+    return config
 
 
 # --- sonde paprika -----------------------------------------------------------------------------------------------
@@ -322,37 +330,49 @@ class PaprikaCommand(_TrainingOptions):
     model: Annotated[str | None, Option(help=MODEL)] = None
     settings: Annotated[str | None, Option(help="paper, or tiny for the models that come with sonde.")] = None
     k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="20, mastermind 100")] = None
-    player: Annotated[
-        str | None, Option(help="Another backend that plays the training episodes, such as http:NAME.")
+    server: Annotated[
+        str | None,
+        Option(help="Inference server that plays, with the weights of every stage: vllm:NAME, sglang:NAME."),
     ] = None
-    base_url: Annotated[str | None, Option(help="Address of the endpoint of --player.")] = None
-    config: Annotated[Path | None, Option(help="Configuration file: YAML, TOML or JSON. Options override it.")] = None
-    overrides: opt.OverrideOpt = None
+    player: Annotated[
+        str | None, Option(help="Another model that plays the training episodes, such as http:NAME; for one round.")
+    ] = None
+    base_url: Annotated[str | None, Option(help="Address of --server or --player.")] = None
 
     def run(self) -> None:
-        values = apply_overrides(self._config_values(), self.overrides, names=[f.name for f in fields(paprika.Paprika)])
+        overrides = [given for given in self.overrides or () if not is_about_env(given)]
+        values = apply_overrides(self._config_values(), overrides, names=[f.name for f in fields(paprika.Paprika)])
         asked = paprika.Paprika.from_json(values)
         for stage in asked.stages:
             stderr.print(f"{stage}: {describe_preset(asked.stage_training(stage))}", highlight=False)
+        if self.dry_run:
+            print_pipeline_estimate(paprika.plan_pipeline(asked), out, self.as_json)
+            return
         outcome = paprika.run_pipeline(asked, self.folder, watch=_stage_progress)
         self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
         self._print(outcome.to_json(), tables.stage_table(outcome), self.folder)
 
     def _config_values(self) -> dict[str, Json]:
         """The configuration of the file, changed by the options that are given."""
-        if self.base_url is not None and self.player is None:
-            raise UserError("--base-url: allowed: only with --player http:NAME")
+        if self.base_url is not None and self.player is None and self.server is None:
+            raise UserError("--base-url: allowed: only with --server or --player")
         given: dict[str, Json] = {
             "model": self.model and model_to_train(self.model),
             "n_tasks": self.n_tasks,
             "k": self.k,
-            "envs": [_env_config(env, self.preset) for env in self.envs] if self.envs else None,
+            "envs": self._env_entries(self.envs) or None,
             "presets": None if self.settings is None else _stage_presets(self.settings),
-            "player": None if self.player is None else model_config(self.player, self.base_url, "--player"),
+            "server": self.server and _server_config(self.server, self.base_url),
+            "player": self.player and model_config(self.player, self.base_url, "--player"),
         }
         values = read_config(self.config) if self.config else {}
         values |= {key: value for key, value in given.items() if value is not None}
         values = with_seats(values, model_seats(self.user, self.judge, self.user_url, self.base_url))
+        lists = {name: list(values[name]) for name in ("envs", "held_out") if values.get(name)}
+        changed = iter(
+            self._set_entries([entry for group in lists.values() for entry in group], values.get("seats", {}))
+        )
+        values |= {name: list(islice(changed, len(group))) for name, group in lists.items()}
         return {"presets": dict(PAPER), **values}  # of which one may be changed alone
 
 

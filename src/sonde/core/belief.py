@@ -26,7 +26,7 @@ Hypothesis = Hashable
 KEPT = 256
 """Maximum number of posteriors that a `TabularFilter` caches for its successors."""
 MEMOISED = 1_000_000
-"""Maximum number of states and texts whose outcomes the posteriors of one `TabularFilter` keep: some 100 MB."""
+"""Maximum number of states and texts whose outcomes the posteriors of one `TabularFilter` cache: about 100 MB."""
 
 
 def entropy(probs: Iterable[float]) -> float:
@@ -171,13 +171,14 @@ def information_gains(
 class TabularFilter(Filter):
     """The posterior of any environment whose `outcomes` can be listed, with one state per hidden setup.
 
-    Exact and general. `hypothesis` maps a state to what is to be identified. Hidden setups are weighed one by one, so a
-    hypothesis may stand for many of them. All posteriors of one prior share what they know about outcomes, so a state
-    that another history has met costs a look-up (a few milliseconds for 120 setups and as many questions). Large
-    supports bring an array filter, which is tested against this one.
+    Exact and general. `hypothesis` maps a state to what the agent must identify. Every hidden setup has its own weight,
+    so several setups may map to one hypothesis. All posteriors of one prior share a cache of outcomes, so a state seen
+    in another history costs one look-up (a few milliseconds for 120 setups and as many questions). Environments with a
+    large support provide an array filter instead and test it against this one.
 
-    `memoryless`: what may be told, up to words about the progress of the episode, depends on the hidden setup and the
-    text alone (`TabularEnv.memoryless`). Gains then come from the first states, whatever the history.
+    `memoryless`: the text that the agent is told, apart from words about the progress of the episode, depends on the
+    hidden setup and the agent's text alone (`TabularEnv.memoryless`). Gains are then computed from the first states,
+    for any history.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class TabularFilter(Filter):
         self._set_rows([(p, state, state) for p, state in rows])
 
     def _set_rows(self, rows: Sequence[tuple[float, Hashable, Hashable]]) -> None:
-        """Take the weights of states; each comes with the first state of its hidden setup."""
+        """Set the weights of states; each comes with the first state of its hidden setup."""
         total = sum(p for p, _, _ in rows)
         self._rows = tuple((p / total, state, first) for p, state, first in rows if p > 0.0)
         self._seen: dict[tuple[str, str], TabularFilter] = {}
@@ -231,7 +232,7 @@ class TabularFilter(Filter):
 
     @property
     def weighted_states(self) -> tuple[tuple[float, Hashable], ...]:
-        """The posterior over states, of which several may stand for one hypothesis."""
+        """The posterior over states; several states may belong to one hypothesis."""
         return tuple((p, state) for p, state, _ in self._rows)
 
     @cached_property
@@ -248,7 +249,7 @@ class TabularFilter(Filter):
 
     @cached_property
     def _asked_states(self) -> tuple[Hashable, ...]:
-        """The states that say what may be told next."""
+        """The states that determine what the agent may be told next."""
         return tuple(first if self._rules.memoryless else state for _, state, first in self._rows)
 
     def expected_gain(self, action: str) -> float:
@@ -267,7 +268,7 @@ class TabularFilter(Filter):
         return max(0.0, entropy(told.values()) - noise)
 
     def _mixture_noise(self, laws: Sequence[int]) -> float:
-        """Sum over h of P(h) H(o | h), where several states stand for a hypothesis."""
+        """Sum over h of P(h) H(o | h), if several states belong to a hypothesis."""
         parts: dict[Hypothesis, dict[int, float]] = {}
         for p, h, law in zip(self._weights, self._hypotheses, laws, strict=True):
             mass = parts.setdefault(h, {})
@@ -288,7 +289,7 @@ class TabularFilter(Filter):
         return self._best
 
     def _search_best(self) -> tuple[str, float]:
-        """The first of the answers whose gains differ from the largest by no more than rounding."""
+        """The first answer whose gain equals the largest up to rounding."""
         answers = self._rules.actions(self._rows[0][1])
         if not answers:
             raise ValueError("this environment lists no legal actions, so it has no best question")
@@ -308,7 +309,8 @@ class _Law(NamedTuple):
 
 
 class _Replies:
-    """What may be told after a text in a state, memoised. Equal distributions are one `_Law`, named by its index."""
+    """The possible texts told after a text in a state, cached. Equal distributions are one `_Law`, identified by its
+    index."""
 
     def __init__(self, outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]]) -> None:
         self._outcomes = outcomes
@@ -345,7 +347,7 @@ class _Replies:
 
 
 class _Rules(NamedTuple):
-    """What all posteriors of a prior share."""
+    """Data shared by all posteriors of a prior."""
 
     outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]]
     hypothesis: Callable[[Any], Hypothesis]

@@ -58,7 +58,7 @@ class Configured(Checked):
     def config(self) -> dict[str, Json]:
         """Registry name and all constructor arguments, as JSON; `registry.build` turns it back into the object."""
         fields = (f for f in configuration_fields(type(self)) if f.metadata.get("config", f.init))
-        values = {f.name: _to_plain(getattr(self, f.name)) for f in fields}
+        values = {f.name: _to_plain(getattr(self, f.name)) for f in fields if not _is_left_out(self, f)}
         return {"name": self.called, **values}
 
     @cached_property
@@ -67,6 +67,11 @@ class Configured(Checked):
         from .registry import identity  # `registry` imports this file
 
         return content_hash(identity(self.config))
+
+
+def _is_left_out(value: object, field: dataclasses.Field[Any]) -> bool:
+    """Whether an optional setting (`prompts.OPTIONAL`) has its default."""
+    return bool(field.metadata.get("optional")) and getattr(value, field.name) == field.default
 
 
 def _registered_name(cls: type[Configured]) -> str:

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
-from sonde._util.frozen import as_frozen
+from sonde._util.frozen import Frozen, as_frozen
 
 from .belief import Filter, TabularFilter
 from .config import Configured
 from .errors import UserError, invalid, unknown
+from .prompts import OPTIONAL, Pieces, Prompts, overlay_prompts, parse_pieces, read_prompts
+from .registry import env_folder
 from .seeding import Rng
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
@@ -55,26 +57,58 @@ class TaskList(Sequence[Task]):
         return self.build(index % self.length)
 
 
+@cache
+def load_pieces(name: str) -> Pieces:
+    """The package's texts in `envs/FOLDER/prompts/NAME.md`, loaded once per process."""
+    return Frozen(parse_pieces(env_folder(name).joinpath("prompts", f"{name}.md").read_text("utf-8")))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Env(Configured, ABC, Generic[S]):
-    """An environment. All methods are pure functions of their arguments and the configuration."""
+    """An environment. All methods are pure functions of their arguments and the configuration. `prompts`: a folder with
+    texts in place of the package's (`core.prompts`)."""
 
     kind: ClassVar[str] = "envs"
     words: ClassVar[str] = "an environment, such as sonde.make('wordle')"
     presets: ClassVar[tuple[str, ...]]
     """The values that the constructor argument `preset` may take, the default first."""
 
+    prompts: str | Prompts = field(default=EMPTY, metadata=OPTIONAL)
+
     def __post_init__(self) -> None:
-        """Check `preset` and `max_turns`, if present; subclasses call it before their own checks."""
+        """Check `preset`, `max_turns` and `prompts`, if present; subclasses call it before their own checks."""
         preset = vars(self).get("preset")
         if preset is not None and preset not in self.presets:
             raise unknown(f"{self.name}: preset", preset, self.presets)
         self.check_turns()
+        if self.prompts:
+            object.__setattr__(self, "prompts", read_prompts(self.name, self.prompts, self.package_prompts()))
 
     def check_turns(self) -> None:
         """Raise `UserError` if `max_turns` is out of range."""
         turns = vars(self).get("max_turns")
         if isinstance(turns, int) and not 1 <= turns <= MOST_TURNS:
             raise invalid(f"{self.name}: max_turns", turns, f"1 or more, up to {MOST_TURNS:,}")
+
+    @classmethod
+    def prompt_files(cls) -> tuple[str, ...]:
+        """The names of the files, in its folder or shared, with the texts that this environment says."""
+        name = cls.called
+        return (name,) if env_folder(name).joinpath("prompts", f"{name}.md").is_file() else ()
+
+    @classmethod
+    def package_prompts(cls) -> Prompts:
+        """The texts that `prompts` may replace."""
+        return {file: load_pieces(file) for file in cls.prompt_files()}
+
+    @cached_property
+    def _own_prompts(self) -> Mapping[str, Pieces]:
+        given = self.prompts
+        return overlay_prompts(given, self.package_prompts()) if isinstance(given, Mapping) else {}
+
+    def prompt_pieces(self, file: str) -> Pieces:
+        """The texts of a file, those of `prompts` before the package's."""
+        return self._own_prompts.get(file) or load_pieces(file)
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -1,5 +1,4 @@
-"""An episode is an immutable value: `ep.step(action)` returns a new one, and the old one can be kept, forked and
-replayed.
+"""An episode is an immutable value: `ep.step(action)` returns a new one; the old one can be kept, forked and replayed.
 
     ep = Episode.begin(env, task, seed=0)
     while ep.to_act is not None:
@@ -136,7 +135,7 @@ class Episode(NamedTuple):
         check_seeds(self.seed, sample)
         return self._replace(sample=sample, known=self.known[:])
 
-    # --- what could be known ---------------------------------------------------------------------------------------
+    # --- what could be known -----------------------------------------------------------------------------------------
 
     def filter(self) -> Filter | None:
         """The exact filter after every finished turn, updated incrementally and cached; None if there is none."""

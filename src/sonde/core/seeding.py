@@ -10,6 +10,9 @@ paths that differ anywhere give independent ones. Every path in use:
 | `(seed, "step", task.id, act)` | environment noise of the act-th act of an episode |
 | `(seed, "policy", task.id, sample, seat, act)` | everything a policy draws for that act (`View.seed`) |
 | `(view.seed, "call", n)` | the n-th model call of one act |
+| `(view.seed, "draw", i)` | the i-th repeated draw of an act's posterior sampler (`sonde roles --draws`) |
+| `(seed, "rank", trajectory, turn)` | a sample's place among equally likely ones (`evaluation.roles`) |
+| `(seed, "draws", trajectory)` | exact draws beside repeated ones (`evaluation.sampler_draws`) |
 | `(view.seed, "candidate", i)` | the sample in which the i-th candidate of an act is made (`agents/best_of_n`) |
 | `(view.seed, "pick")` | the random choice of a candidate (`agents/best_of_n`) |
 | `(view.seed, "diluted")` | the share of random answers, and whether this answer is one (`agents/diluted`) |

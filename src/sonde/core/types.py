@@ -196,6 +196,9 @@ def _freeze_memory(memory: Json) -> Json:
     return freeze(json.loads(written))
 
 
+Rules = Literal["paper", "code"]
+"""The values of every argument `rules`: where a paper's text and its code differ, which of them is followed."""
+
 Kind = Literal["win", "loss", "format", "timeout", "error"]
 Cut = Literal["", "tokens", "turns", "context", "filter"]
 """What cut an episode short, if anything."""

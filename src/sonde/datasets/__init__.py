@@ -1,8 +1,8 @@
 """Datasets of LMRL-Gym: played by its behaviour policies, or read from its published files.
 
-    dataset = datasets.dataset("maze")
-    for part in datasets.parts(dataset, n=100):
-        run = datasets.fill(part, folder / part.name)
+    dataset = datasets.find_dataset("maze")
+    for part in datasets.make_parts(dataset, n=100):
+        run = datasets.fill_part(part, folder / part.name)
 
 Source: LMRL-Gym (arXiv 2311.18232), appendix D and table 1. Rewards stay where the environment gave them, one per turn;
 `sonde.train` places them on the last token of each reply, as the paper does.

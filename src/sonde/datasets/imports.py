@@ -35,10 +35,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sonde.core import AGENT, Env, Episode, Task, UserError, make, unknown
-from sonde.core.types import Json
+from sonde.core.types import Json, Rules
 from sonde.runs.store import Run, RunWriter
 
 from .files import JsonObject, hash_file, read_games, read_objects
@@ -171,9 +171,9 @@ def _read_wordle(row: JsonObject, task: str) -> Episode:
         ("".join(guess.split()), "".join(marks.split()), float(reward))
         for (guess, _), (marks, _), reward in zip(said, told, rewards, strict=True)
     ]
-    for published in (False, True):
+    for rules in get_args(Rules):
         short = len(turns) if turns[-1][2] else None
-        env = make("wordle", preset="lmrl", as_published=published, max_turns=short)
+        env = make("wordle", preset="lmrl", rules=rules, max_turns=short)
         word = _find_word(env, turns)
         if word is not None:
             with suppress(Contradiction):

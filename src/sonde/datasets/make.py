@@ -24,6 +24,7 @@ import orjson
 from sonde._util.processes import count_cores, map_processes
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, Task, Trajectory, build, derive, invalid, run_sync
 from sonde.core.types import Json
+from sonde.runs.games import GameConfig
 from sonde.runs.rollout import Key, OnDone, Plan, close, fill_seats, record_plan, rollout
 from sonde.runs.run import PreparedRun, RunConfig, prepare_run
 from sonde.runs.store import Run, RunWriter
@@ -71,7 +72,10 @@ class Part:
             if len(skip) == end - first:
                 return None
         env, seats = run.env.config, {seat: policy.config for seat, policy in run.policies.items()}
-        return EpisodeChunk(orjson.dumps(env), orjson.dumps(seats), run.config.split, run.config.seed, span, skip)
+        config = run.config
+        return EpisodeChunk(
+            orjson.dumps(env), orjson.dumps(seats), config.split, config.tasks_file, config.seed, span, skip
+        )
 
 
 class EpisodeChunk(NamedTuple):
@@ -80,6 +84,7 @@ class EpisodeChunk(NamedTuple):
     env: bytes
     seats: bytes
     split: str
+    tasks_file: str
     seed: int
     span: tuple[int, int]
     skip: frozenset[Key]
@@ -91,11 +96,14 @@ def make_parts(
     n: int | None = None,
     seed: int = 0,
     seats: Mapping[str, Mapping[str, Json]] = EMPTY,
+    env: Mapping[str, Json] = EMPTY,
+    tasks_file: str = "",
     concurrency: int = RunConfig.concurrency,
     budget: int | None = None,
 ) -> list[Part]:
     """The parts of a dataset: `n` training episodes and a tenth as many for evaluation, by default as many as the table
-    says. `seats` replaces the behaviour policies of these seats; errors in their configuration are raised here."""
+    says. `seats` replaces the behaviour policies of these seats, `env` arguments of the environment, `tasks_file` its
+    tasks; errors in the configuration are raised here."""
     if n is not None and n < 1:
         raise invalid("n", n, "1 or more")
     if not 0 <= seed < 2**64:
@@ -105,8 +113,8 @@ def make_parts(
     found: list[Part] = []
     for name, episodes, own in zip(PARTS, sizes, seeds, strict=True):
         config = RunConfig(
-            env=dataset.env, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name], seed=own, k=1,
-            concurrency=concurrency, budget=budget, gains=False,
+            env={**dataset.env, **env}, seats={AGENT: dataset.agent, **seats}, split=dataset.splits[name],
+            tasks_file=tasks_file, seed=own, k=1, concurrency=concurrency, budget=budget, gains=False,
         )  # fmt: skip
         run = prepare_run(config)
         found.append(Part(name, replace(run, tasks=_keep_tasks(run.tasks)), episodes, dataset.cost))
@@ -147,7 +155,7 @@ def _write_part(part: Part, folder: Path, processes: int | None, on_done: OnDone
 
 def _play_chunk(chunk: EpisodeChunk) -> list[Trajectory]:
     """Play the episodes of a chunk, in any process."""
-    env, policies, tasks = _build_players(chunk.env, chunk.seats, chunk.split)
+    env, policies, tasks = _build_players(chunk.env, chunk.seats, chunk.split, chunk.tasks_file)
     plan = Plan(seed=chunk.seed, span=chunk.span)
 
     async def play_episodes() -> list[Trajectory]:
@@ -167,10 +175,13 @@ def _stream_episodes(
 
 
 @lru_cache(maxsize=2)
-def _build_players(env: bytes, seats: bytes, split: str) -> tuple[Env[Any], dict[str, AnyPolicy], Sequence[Task]]:
+def _build_players(
+    env: bytes, seats: bytes, split: str, tasks_file: str
+) -> tuple[Env[Any], dict[str, AnyPolicy], Sequence[Task]]:
     made = build(orjson.loads(env))
     policies = fill_seats(made, {seat: build(config) for seat, config in orjson.loads(seats).items()})
-    return made, policies, _keep_tasks(made.tasks(split))
+    game = GameConfig(env=made.config, split=split, tasks_file=tasks_file)
+    return made, policies, _keep_tasks(game.select_tasks(made))
 
 
 def _keep_tasks(tasks: Sequence[Task]) -> Sequence[Task]:

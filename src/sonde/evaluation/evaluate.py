@@ -27,18 +27,20 @@ from . import metrics
 from . import per_turn as curves
 from . import reply_defects as replies
 from . import scale as reference
+from .by_tag import TagGroup, Tags, group_tags
 from .information_gain import NOTHING, Information, score_trajectories
 from .metrics import Estimate, MeanAt
+from .regret import total_regret
 from .rows import Row
 
-SCHEMA = 2
+SCHEMA = 3
 KINDS = ("win", "loss", "format", "timeout", "error", "missing")
 CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 """Metrics of episodes that the agent could not continue, with the value of `Outcome.truncated` that they count."""
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens",
+    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens", "regret",
 )  # fmt: skip
 """The metrics of every evaluation, besides pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
@@ -74,6 +76,8 @@ class Evaluation:
     wasted: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
     """`invalid`, `repeated`: of the episodes that reached turn 1, 2, ..., the share in which that turn had this mark.
     """
+    by_tag: Mapping[str, Mapping[str, TagGroup]] = field(default_factory=dict)
+    """Success, pass@k and turns by tag of the tasks and its value."""
     mean_at: MeanAt | None = None
     """mean@k with two deviations; None for one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
@@ -126,14 +130,14 @@ def summarise_trajectories(
     pairs = score_trajectories(env, trajectories, folder=folder) if gains else ((t, NOTHING) for t in trajectories)
     found: list[Row] = []
     for trajectory, known in pairs:
-        found.append(summarise_trajectory(trajectory, known))
+        found.append(summarise_trajectory(trajectory, known, total_regret(env, trajectory)))
         if on_done is not None:
             on_done(trajectory)
     return found
 
 
-def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING) -> Row:
-    """Summarise a finished trajectory as a row; `known` is its precomputed information gain."""
+def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING, regret: float | None = None) -> Row:
+    """Summarise a finished trajectory as a row; `known` is its precomputed information gain, `regret` its regret."""
     outcome = trajectory.outcome
     if outcome is None:
         raise UserError(f"evaluate: trajectory {trajectory.id} is unfinished, allowed: an outcome or an error")
@@ -153,6 +157,8 @@ def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING) -
         entropy=known.entropy,
         gains=known.gains,
         called=curves.marked_turns(trajectory),
+        tags=trajectory.task.tags,
+        regret=regret,
     )
 
 
@@ -166,12 +172,13 @@ def make_evaluation(
     seed: int,
     k: int,
     tasks: Sequence[str],
+    tags: Tags = EMPTY,
     others: Mapping[str, Mapping[str, Json]] = EMPTY,
     privileged: bool = False,
     seconds: float = 0.0,
 ) -> Evaluation:
     """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones count as
-    failures.
+    failures. `tags` are those of tasks that may have no row.
 
     `others` holds the configurations of the policies in the other seats, each with its fingerprint; the default is the
     environment's own.
@@ -203,11 +210,44 @@ def make_evaluation(
         entropy=curves.mean_entropy(rows, spec.max_turns),
         turns_played=curves.turns_played([r.turns for r in rows]),
         wasted=curves.wasted_turns(by_task),
+        by_tag=_evaluate_tags(by_task, {**tags, **_row_tags(rows)}, k, spec.max_turns),
         mean_at=metrics.mean_at([row[:k] for row in _win_table(by_task, k)]) if k > 1 else None,
         others=labels.replaced_policies(env, others),
         seconds=seconds,
         notes=replies.defect_notes(rows),
     )
+
+
+def _row_tags(rows: Iterable[Row]) -> Tags:
+    return {row.task: row.tags for row in rows}
+
+
+def _evaluate_tags(
+    by_task: Mapping[str, list[Row]], tags: Tags, k: int, max_turns: int
+) -> dict[str, dict[str, TagGroup]]:
+    """Every tag by its values."""
+
+    def evaluate_group(tasks: Sequence[str]) -> TagGroup:
+        chosen = {task: by_task[task] for task in tasks}
+        wins, turns = _win_table(chosen, k), _turn_table(chosen, k, max_turns)
+        return TagGroup(
+            n_tasks=len(tasks),
+            success=metrics.rate(wins),
+            pass_k=_pass_rate(wins, k, k),
+            turns=metrics.mean(turns, bounds=(0.0, float(max_turns))),
+        )
+
+    known = {task: tags[task] for task in by_task if task in tags}
+    return {
+        tag: {value: evaluate_group(tasks) for value, tasks in groups.items()}
+        for tag, groups in group_tags(known).items()
+    }
+
+
+def _pass_rate(wins: Sequence[Sequence[float]], n: int, k: int) -> Estimate:
+    """pass@n from k samples per task; so many draws share no sample."""
+    chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
+    return metrics.rate([[chance] * (k // n) for chance in chances])
 
 
 def _count_missing(by_task: Mapping[str, list[Row]], k: int) -> int:
@@ -221,8 +261,7 @@ def _compute_metrics(
     wins = _win_table(by_task, k)
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
-        chances = [metrics.pass_at(len(w), round(sum(w)), n) for w in wins]
-        found[f"pass@{n}"] = metrics.rate([[chance] * (k // n) for chance in chances])  # so many draws share no sample
+        found[f"pass@{n}"] = _pass_rate(wins, n, k)
     score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=reference.return_bounds(spec))
     found["score"] = score
     found["reference_score"] = reference.reference_score(env, split, score, others)
@@ -243,6 +282,7 @@ def _compute_metrics(
         found[name] = metrics.rate(table) if table else None
     found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
+    found["regret"] = _mean_of(by_task, lambda r: r.regret, (0.0, math.inf))
     return found
 
 
@@ -354,6 +394,8 @@ class Comparison:
     success: Estimate
     score: Estimate
     turns: Estimate
+    by_tag: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    """The difference in success by tag of the tasks and its value."""
 
 
 @check_call
@@ -367,14 +409,24 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
     if not shared:
         raise UserError("compare: the evaluations share no task; allowed: runs on the same tasks")
 
-    tables = [{task: [r for r in e.rows if r.task == task] for task in shared} for e in (a, b)]
+    tables: list[dict[str, list[Row]]] = [{task: [] for task in shared} for _ in (a, b)]
+    for rows, e in zip(tables, (a, b), strict=True):
+        for row in e.rows:
+            if row.task in rows:
+                rows[row.task].append(row)
     limit, scores = a.max_turns, reference.return_bounds(build_recorded(a.env).spec)
 
     def paired_difference(
         table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds
     ) -> Estimate:
-        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(tables, (a, b), strict=True))
+        return paired_on(shared, table, bounds)
+
+    def paired_on(tasks: Sequence[str], table: Any, bounds: metrics.Bounds) -> Estimate:
+        chosen = [{task: rows[task] for task in tasks} for rows in tables]
+        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(chosen, (a, b), strict=True))
         return metrics.paired_difference(rows_a, rows_b, bounds=bounds)
+
+    tags = {task: row for task, row in _row_tags(a.rows).items() if task in tables[0]}
 
     return Comparison(
         env_name=a.env_name,
@@ -384,4 +436,8 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         success=paired_difference(_win_table, (0.0, 1.0)),
         score=paired_difference(lambda rows, k: _score_table(rows, k, scores[0]), scores),
         turns=paired_difference(lambda rows, k: _turn_table(rows, k, limit), (0.0, float(limit))),
+        by_tag={
+            tag: {value: paired_on(tasks, _win_table, (0.0, 1.0)) for value, tasks in groups.items()}
+            for tag, groups in group_tags(tags).items()
+        },
     )

@@ -27,7 +27,8 @@ class Board(NamedTuple):
 
     @property
     def suites(self) -> dict[str, list[SuiteResult]]:
-        """Complete results by headline score, the best first; then partial ones, which are not ranked."""
+        """Complete results by headline score (where no environment has one, by success), the best first: those with
+        the environments' own partners, then those with other ones, by partners; then partial ones, not ranked."""
         found: dict[str, list[SuiteResult]] = {name: [] for name in sorted({r.suite for r in self.results})}
         for one in sorted(self.results, key=_result_order):
             found[one.suite].append(one)
@@ -57,10 +58,12 @@ def _summarise_result(result: SuiteResult) -> dict[str, Json]:
     headline, means = result.headline, ("success", *PROFILE.values())
     return {
         "agent": result.agent,
-        "score": _estimate_to_json(headline.score, headline.played),
+        "partners": result.partners,
+        "score": _estimate_to_json(headline.score, headline.scored),
         "whole": headline.whole,
         **{name: _estimate_to_json(*result.mean_metric(name)) for name in means},
         "tokens": result.tokens,
+        "tokens_per_episode": result.tokens_per_episode,
         "seconds": result.seconds,
         "command": result.command,
         "training": result.training,
@@ -76,27 +79,29 @@ def _agent_order(results: Sequence[SuiteResult]) -> tuple[int, float]:
     return -sum(len(one.environments) for one in results), -asks.mean if asks else 0.0
 
 
-def _result_order(result: SuiteResult) -> tuple[bool, float, str]:
+def _result_order(result: SuiteResult) -> tuple[bool, str, float, str]:
     headline = result.headline
-    return not headline.whole, -headline.score.mean if headline.score else 0.0, result.agent
+    value = headline.score or result.mean_metric("success")[0]
+    return not headline.whole, result.partners, -value.mean if value else 0.0, result.agent
 
 
 def read_board(folder: Path) -> Board:
     """Read the results of a folder. Raises `UserError` for a file that is not a result, or for two results of one agent
-    and suite."""
+    and suite with the same partners."""
     if not folder.is_dir():
         raise invalid("results", str(folder), "a folder with files of `sonde eval --submit`")
-    found: dict[tuple[str, str], Path] = {}
+    found: dict[tuple[str, str, str], Path] = {}
     good: list[SuiteResult] = []
     old: list[tuple[SuiteResult, Sequence[str]]] = []
     for path in sorted(folder.glob("*.json")):
         one = read_result(path)
-        if (one.suite, one.agent) in found:
-            both = f"{found[one.suite, one.agent].name} and {path.name}"
+        key = (one.suite, one.agent, one.partners)
+        if key in found:
+            both = f"{found[key].name} and {path.name}"
             raise UserError(
                 f"results: got {both}, both of {one.agent} in {one.suite}, allowed: one; see `-o label=NAME`"
             )
-        found[one.suite, one.agent] = path
+        found[key] = path
         if reasons := stale_reasons(one):
             old.append((one, reasons))
         else:

@@ -83,6 +83,17 @@ def episode_regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expecte
     return rows
 
 
+def total_regret(env: Env[Any], trajectory: Trajectory) -> float | None:
+    """The expected regret of a whole episode, over all its sub-episodes (for a bandit: the sum of the gaps of the arms
+    pulled); None where the environment has no finite model, or the episode did not end by itself."""
+    outcome = trajectory.outcome
+    if trajectory.error or outcome is None or outcome.kind == "error" or not hasattr(env, "world"):
+        return None
+    if env.decision_problem(trajectory.task.public) is None:
+        return None
+    return float(episode_regrets(env, trajectory).sum())
+
+
 def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> float:
     """The regret of one step. Realised steps telescope: V*_h(s_h) - r_h - V*_{h+1}(s_{h+1}) sums to V*(s_1) -
     return."""

@@ -8,7 +8,8 @@ episodes. It also holds the command, the training commands of a model trained he
 Numbers over several environments are computed when files are read and never stored (`leaderboard`):
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver; every environment has
-               the same weight, and only environments with such a scale count
+               the same weight, and only environments with such a scale count (with another partner than the
+               environment's own, a language model as the user say, there is none)
     asks       efficiency: the expected bits of a question, as a share of those of the best question
     decides    of the episodes in which at most one bit was unknown while a turn was left, the share that was won
     follows    the share of turns whose answer could be parsed and was allowed
@@ -101,9 +102,11 @@ class PlayedEnvironment(Checked):
 
 
 class Headline(NamedTuple):
-    """The mean reference score over the environments with a scale that were played; `whole` if all of them were."""
+    """The mean reference score over `scored` environments: those of the suite that were played with their own partners
+    and have a scale. Of the `of` that have one, `played` were played, with any partners; `whole` if all were."""
 
     score: Estimate | None
+    scored: int
     played: int
     of: int
 
@@ -142,9 +145,17 @@ class SuiteResult(Checked):
     @property
     def headline(self) -> Headline:
         with_scale = environments_with_scale(self.suite)
-        scores = [p.metrics["reference_score"] for p in self.environments if p.env_and_preset in with_scale]
-        found = [score for score in scores if score is not None]
-        return Headline(mean_of_estimates(found) if found else None, len(found), len(with_scale))
+        played = [p for p in self.environments if p.env_and_preset in with_scale]
+        found = [score for p in played if (score := p.metrics["reference_score"]) is not None]
+        others = sum(p.metrics["reference_score"] is None and bool(p.others) for p in played)
+        return Headline(mean_of_estimates(found) if found else None, len(found), len(found) + others, len(with_scale))
+
+    @property
+    def partners(self) -> str:
+        """The players of other seats that replaced the environments' own, such as `user llm (Qwen3-14B)`; empty if
+        none. Results are compared with those that have the same."""
+        others = {f"{seat} {who}" for played in self.environments for seat, who in played.others.items()}
+        return ", ".join(sorted(others))
 
     def mean_metric(self, name: str) -> tuple[Estimate | None, int]:
         """The mean of a metric over the environments that have it, and their number."""
@@ -153,6 +164,11 @@ class SuiteResult(Checked):
     @property
     def tokens(self) -> int:
         return sum(played.tokens for played in self.environments)
+
+    @property
+    def tokens_per_episode(self) -> float:
+        """Mean over environments, each with the same weight, as in the headline score; 0 for programs."""
+        return sum(played.tokens / played.n for played in self.environments) / len(self.environments)
 
     @property
     def seconds(self) -> float | None:

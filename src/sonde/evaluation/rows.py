@@ -75,6 +75,10 @@ class Row:
     gains: tuple[Gain, ...] | None = None
     called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The turns, from 0, that the environment marked `invalid` or `repeated`."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """The tags of its task."""
+    regret: float | None = None
+    """Expected regret of the whole episode (`regret.total_regret`); None where the environment has no finite model."""
 
     @property
     def win(self) -> bool:

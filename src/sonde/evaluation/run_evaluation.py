@@ -71,6 +71,7 @@ def _rescore_run(run: PreparedRun, folder: Path, seconds: float, on_done: OnDone
         seed=run.config.seed,
         k=run.config.k,
         tasks=run.ids,
+        tags={task.id: task.tags for task in run.tasks},
         others={
             seat: {"fingerprint": policy.fingerprint, **policy.config}
             for seat, policy in run.policies.items()

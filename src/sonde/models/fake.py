@@ -32,14 +32,17 @@ SAYABLE = 257
 LOGPROBS = tuple(math.log((1 + r) / (SAYABLE * (SAYABLE + 1) // 2)) for r in range(SAYABLE))
 
 _WIDE = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+PLACEHOLDER = "<Think>A placeholder.</Think>\n<Answer>placeholder {one|two|three}</Answer>"
+"""The template of a `Fake` without settings."""
 _CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fake(Model):
     """Reply with `script[n]` in the n-th assistant message (with the last line after the end of the script), or else
-    with one of `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives.
-    Temperature 0 takes the first template and the first alternatives.
+    with one of `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives. With
+    neither, it replies with placeholders, which no game wants. Temperature 0 takes the first template and the first
+    alternatives.
 
     `latency` is the mean time of a call in seconds; each call takes between 0 and twice that, drawn by seed.
 
@@ -57,8 +60,10 @@ class Fake(Model):
     def __post_init__(self) -> None:
         for name in ("script", "pattern"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if bool(self.script) == bool(self.pattern):
-            raise UserError("script, pattern: allowed: exactly one of them, with at least one reply")
+        if self.script and self.pattern:
+            raise UserError("script, pattern: allowed: one of them; with neither, the model replies with placeholders")
+        if not self.script and not self.pattern:
+            object.__setattr__(self, "pattern", (PLACEHOLDER,))
         if not 0.0 <= self.latency < math.inf:
             raise invalid("latency", self.latency, "seconds, 0 or more")
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from sonde._util.argument_checks import Checked, check_call
+from sonde._util.argument_checks import check_call
 from sonde._util.workers import LocalWorkers, Workers, run_parts
 from sonde.core import (
     AGENT,
@@ -44,25 +44,19 @@ from sonde.core.types import Json
 from sonde.models.remote.served_weights import saved_imprint, served_models, tie_weights
 
 from .display_names import policy_label
+from .games import GameConfig
 from .rollout import Key, OnDone, Plan, fill_seats, record_plan
 from .store import Run, discard_unplayed
 from .store.index import WRITERS
-from .task_files import read_tasks
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig(Checked):
-    """The configuration of a run. `seats` maps seats to policy configurations; `tasks_file` replaces the environment's
-    own tasks. Without `processes`, this process plays. `on` is a cluster for the processes, `ray` or `ray:ADDRESS`, by
-    default with one process per CPU."""
+class RunConfig(GameConfig):
+    """The configuration of a run: what is played (`GameConfig`), with a policy in every seat that the environment does
+    not fill, and how often. Without `processes` this process plays; `on` is a cluster that they run on, `ray` or
+    `ray:ADDRESS`, by default with one process per CPU."""
 
-    called = "config"
-
-    env: Mapping[str, Json]
-    seats: Mapping[str, Mapping[str, Json]]
-    split: str = "test"
-    tasks_file: str = ""
-    n_tasks: int | None = None
+    seats: Mapping[str, Mapping[str, Json]] = field()
     k: int = 4
     seed: int = 0
     concurrency: int = 256
@@ -74,11 +68,7 @@ class RunConfig(Checked):
     label: str = ""
 
     def __post_init__(self) -> None:
-        for field_, config in {"env": self.env, **{f"seats.{seat}": c for seat, c in self.seats.items()}}.items():
-            if not isinstance(config.get("name"), str):
-                raise invalid(f"{field_}.name", config.get("name"), "text")
-        if self.n_tasks is not None and self.n_tasks < 1:
-            raise invalid("n_tasks", self.n_tasks, "1 or more")
+        super().__post_init__()
         if self.processes is not None and not 1 <= self.processes <= WRITERS:
             raise invalid("processes", self.processes, f"1 to {WRITERS}")
         if self.on and self.on.partition(":")[0] != "ray":
@@ -88,13 +78,13 @@ class RunConfig(Checked):
     def make_plan(self) -> Plan:
         return Plan(k=self.k, seed=self.seed, concurrency=self.concurrency, budget=self.budget, share=self.share)
 
-    def split_over(self, n: int) -> list[RunConfig]:
+    def split_over(self, n: int) -> Sequence[RunConfig]:
         """Split the configuration over n processes, dividing its share, concurrency and budget."""
         mine, of = self.share
         at_once = -(-self.concurrency // n)
         budgets = [None if self.budget is None else max(1, (self.budget + i) // n) for i in range(n)]
-        one = replace(self, processes=None, on="", concurrency=at_once)
-        return [replace(one, share=(mine + of * i, of * n), budget=budget) for i, budget in enumerate(budgets)]
+        shared: dict[str, Any] = {"processes": None, "on": "", "concurrency": at_once}
+        return [replace(self, share=(mine + of * i, of * n), budget=b, **shared) for i, b in enumerate(budgets)]
 
 
 @dataclass(frozen=True)
@@ -119,14 +109,8 @@ class PreparedRun:
             "split": self.config.split,
             "seed": self.config.seed,
             "version": self.env.spec.version,
-            **self._tasks_file_config,
+            **self.config.tasks_config(self.tasks),
         }
-
-    @property
-    def _tasks_file_config(self) -> dict[str, Json]:
-        """The task file, and a hash of its tasks."""
-        name = self.config.tasks_file
-        return {"tasks_file": name, "tasks_read": content_hash(self.ids)} if name else {}
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -136,8 +120,7 @@ class PreparedRun:
     @property
     def split(self) -> str:
         """The name of the tasks: a split of the environment, or a part of a file."""
-        file = self.config.tasks_file
-        return f"{self.config.split} of {Path(file).name}" if file else self.config.split
+        return self.config.title
 
     @property
     def folder_name(self) -> str:
@@ -153,18 +136,13 @@ def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
     a `recorded` configuration, which may come from someone else, no code is imported and no address is contacted
     (`core.registry.build_recorded`)."""
     make_from = build_recorded if recorded else build
-    env = make_from(config.env)
-    if not isinstance(env, Env):
-        raise UserError(f"env: {config.env['name']!r} is not an environment; see `sonde list envs`")
+    env = config.make_env(make_from)
     policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
-    tasks = read_tasks(config.tasks_file, env, config.split) if config.tasks_file else env.tasks(config.split)
-    if config.n_tasks is not None and config.n_tasks > len(tasks):
-        raise invalid("n_tasks", config.n_tasks, f"1 to {len(tasks)} for {env.name}, split {config.split}")
-    chosen = tasks if config.n_tasks is None else tasks[: config.n_tasks]
-    run = PreparedRun(config, env, policies, chosen, config.label or policy_label(policies[AGENT].config))
+    label = config.label or policy_label(policies[AGENT].config)
+    run = PreparedRun(config, env, policies, config.select_tasks(env), label)
     return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
 
 

@@ -80,6 +80,17 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
     return tasks
 
 
+def has_splits(path: Path | str) -> bool:
+    """Whether a file has tasks to train on and others to test on, as PAPRIKA's game configurations do."""
+    path = Path(path)
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    try:
+        return isinstance(json.loads(read_text(path)), Mapping)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
     try:
         found = compose_text(json.loads(text))

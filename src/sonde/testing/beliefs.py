@@ -131,7 +131,7 @@ def _check_question(p: EnvProbe, ep: Episode, known: Filter) -> None:
 
 def memoryless_gains_ignore_history(p: EnvProbe) -> None:
     """In an environment that declares `memoryless`, expected gains from the first states equal those from the states
-    that the history led to."""
+    reached by the history."""
     env = p.env
     if not (isinstance(env, TabularEnv) and env.memoryless):
         return

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from sonde._util.argument_checks import Checked
-from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, invalid
+from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, content_hash, invalid
+from sonde.core.types import Json
+from sonde.runs.games import GameConfig
 from sonde.runs.rollout import OnDone, Plan, close, fill_seats, record_plan
 from sonde.runs.store import Run
 
@@ -27,19 +29,35 @@ Seats = Mapping[str, AnyPolicy]
 
 @dataclass(frozen=True)
 class Game(Checked):
-    """An environment, the tasks that may be played in it, and the name of its run folder."""
+    """An environment, the tasks that may be played in it, the name of its run folder, and the samples of each of its
+    tasks (None: as many as the plan says). `split` and `tasks_file` say where the tasks come from, for the record.
+    `held_out`: tasks to choose weights by, in place of those of a split (`train.online.held_out`)."""
 
     called = "game"
 
     env: Env[Any]
     tasks: Sequence[Task]
     name: str
+    samples: int | None = None
+    split: str = ""
+    tasks_file: str = ""
+    held_out: Sequence[Task] | None = None
+
+    @property
+    def source(self) -> dict[str, Json]:
+        """Where the tasks come from, with a hash of them where that is a file."""
+        read = {"tasks_file": self.tasks_file, "tasks_read": content_hash(tuple(task.id for task in self.tasks))}
+        return {**({"split": self.split} if self.split else {}), **(read if self.tasks_file else {})}
+
+    def make_plan(self, plan: Plan) -> Plan:
+        """The plan with this game's number of samples."""
+        return plan if self.samples is None else replace(plan, k=self.samples)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picks(Checked):
-    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results; groups are the values of the tag `by`
-    (or `env`, `preset`)."""
+    """How a curriculum picks tasks: `n` in all, `at_once` before it sees results (1 is the paper's algorithm 1); groups
+    are the values of the tag `by` (or `env`, `preset`)."""
 
     called = "curriculum"
 
@@ -76,6 +94,25 @@ def collect_episodes(
     return [Run.load(folder / game.name) for game in games if (folder / game.name).is_dir()]
 
 
+def make_games(configs: Sequence[GameConfig], envs: Sequence[Env[Any]] | None = None) -> list[Game]:
+    """The games of these configurations. Run folders are called by name and preset, and numbered where these are
+    equal."""
+    envs = [config.make_env() for config in configs] if envs is None else envs
+    return [
+        Game(env, c.select_tasks(env, at_most=True), name, split=c.split, tasks_file=c.tasks_file)
+        for c, env, name in zip(configs, envs, name_games(envs), strict=True)
+    ]
+
+
+def name_games(envs: Sequence[Env[Any]], *, by_content: bool = False) -> list[str]:
+    """The folder of each environment: its name and preset, numbered where these are equal; `by_content`, as in a folder
+    that several pipelines share, with a hash of its whole configuration."""
+    plain = [f"{env.spec.name.rpartition(':')[2]}-{env.spec.preset}" for env in envs]
+    if by_content:
+        return [f"{name}-{content_hash(env.config)[:8]}" for name, env in zip(plain, envs, strict=True)]
+    return [name if plain.count(name) == 1 else f"{name}-{plain[: i + 1].count(name)}" for i, name in enumerate(plain)]
+
+
 def group_game_tasks(games: Sequence[Game], by: str) -> dict[str, list[tuple[Game, Task]]]:
     """The tasks of all games, grouped by the value of a tag."""
     pool = [(game, task) for game in games for task in game.tasks]
@@ -101,7 +138,8 @@ def _play_picked(
             _record_game(game, [task for _, task in chosen], policies, again, folder, on_done)
             played = Run.load(folder / name)
             for group, task in chosen:
-                value = learning_potential(episodes_of_task(played, task, again), game.env.spec.max_turns)
+                episodes = episodes_of_task(played, task, game.make_plan(again))
+                value = learning_potential(episodes, game.env.spec.max_turns)
                 state = picks.curriculum.record_potential(state, group, value)
 
 
@@ -118,8 +156,10 @@ def _record_game(
     """Record into the game's folder, which is tied to no world seed; policies stay open."""
     filled = fill_seats(game.env, {seat: p for seat, p in policies.items() if seat in game.env.spec.seats})
     seats = {seat: policy.config for seat, policy in filled.items()}
-    config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats}
-    record_plan(game.env, filled, tasks, plan, folder / game.name, config, on_done=on_done, keep_open=True)
+    config = {"env": game.env.config, "version": game.env.spec.version, "seats": seats, **game.source}
+    record_plan(
+        game.env, filled, tasks, game.make_plan(plan), folder / game.name, config, on_done=on_done, keep_open=True
+    )
 
 
 def _close_policies(policies: Seats) -> None:

@@ -84,6 +84,7 @@ from numpy.typing import NDArray
 
 from sonde._util.argument_checks import Checked
 from sonde.core import UserError, invalid
+from sonde.core.types import Rules
 
 from .types import Floats, Sample
 
@@ -266,13 +267,13 @@ def turnwise_advantages(
     rewards: Mapping[K, Sequence[Sequence[float] | Values]],
     *,
     scale: Scale = "std",
-    as_published: bool = False,
+    rules: Rules = "paper",
     eps: float = EPS,
 ) -> dict[K, list[Values]]:
     """ΔBelief-RL, equation 4: the difference between each turn's own reward and the group's rewards on the same turn.
 
     Only trajectories that reach a turn count there; a trajectory that is alone on a turn, or equal to the others up to
-    rounding, gets 0. `as_published`, as in the paper's code: the whole group counts on every turn, ended trajectories
+    rounding, gets 0. `rules="code"`, as in the paper's code: the whole group counts on every turn, ended trajectories
     as 0, and the reward of a group of one is unchanged (mean 0, deviation 1). `std` divides by the standard deviation
     (n - 1) plus `eps`.
 
@@ -282,7 +283,7 @@ def turnwise_advantages(
     _check_choice("scale", scale, ("std", "none"))
     _check_eps(eps)
     return {
-        group: _credit_turns([_as_scores(row) for row in rows], scale, as_published, eps)
+        group: _credit_turns([_as_scores(row) for row in rows], scale, rules == "code", eps)
         for group, rows in rewards.items()
     }
 
@@ -311,7 +312,7 @@ class TurnWise(Checked):
     called = "credit"
 
     scale: Scale = "std"
-    as_published: bool = False
+    rules: Rules = "paper"
     eps: float = EPS
 
     def __post_init__(self) -> None:
@@ -319,7 +320,7 @@ class TurnWise(Checked):
         _check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return turnwise_advantages(rewards, scale=self.scale, as_published=self.as_published, eps=self.eps)
+        return turnwise_advantages(rewards, scale=self.scale, rules=self.rules, eps=self.eps)
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,11 @@ def chain_rows(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
     return tuple(draft.finish_row() for draft in _draft_rows(((turn, (c,)) for turn, c in calls), False, None))
 
 
+def split_calls(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
+    """One row per completion, with everything before it as context."""
+    return tuple(draft.finish_row() for draft in _draft_rows(((turn, (c,)) for turn, c in calls), True, None))
+
+
 def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
     """Whether any act of the seat carries sampled token ids."""
     return any(c.ids for _, act in _seat_acts(trajectory, seat) for c in act.action.completions)

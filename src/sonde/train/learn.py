@@ -3,8 +3,8 @@
     learn("sonde-tiny-maze", preset("tiny_rpo", folder="trained"), trajectories)
     learn_online("sonde-tiny-maze", preset("tiny_grpo", folder="trained"), [Game(env, env.tasks("train"), "maze")])
 
-Supervised objectives learn from PAPRIKA's successes, or from a share of all episodes (`Learning.share`); preference
-objectives learn from its pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
+`sft` learns from PAPRIKA's successes, `bc` from a share of all episodes (`Learning.share`), preference objectives from
+PAPRIKA's pairs (`selection.py`). `kto` and `rwr` need no pairs and get every episode that ended by the
 rules of its game; `mc` and `ilql` also get those with unreadable answers. Source: PAPRIKA (arXiv 2502.17543), sections
 3.2 and 3.3; LMRL-Gym (Abdulhai et al. 2023), section 5.
 """
@@ -22,12 +22,13 @@ import orjson
 from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
+from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, invalid, unknown
 from sonde.core.types import Json
 from sonde.models.chat.chat import Chat
 from sonde.models.files.weights import model_fingerprint
 from sonde.models.hf import HF
 
+from .conversations import ReadItems, Records, read_items
 from .data import RowReport, as_sampled, has_ids, make_samples, pair_samples
 from .objectives import find_objective, objectives_learning_from
 from .objectives import make_objective as objective_of
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from .collect import Game
     from .trainer import SondeTrainer, TrainResult
 
-POLICIES: tuple[Learns, ...] = ("successes", "pairs", "samples")
+POLICIES: tuple[Learns, ...] = ("successes", "share", "pairs", "samples")
 """What objectives learn from that change the model's own play; `values` are for decoding (`models.local.heads`)."""
 
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
@@ -77,10 +78,11 @@ class TrainingData:
 
 def prepare_data(
     objective: str, played: Iterable[Trajectory], chat: Chat, learning: Learning | None = None,
-    max_tokens: int | None = None, recorded: bool = False,
+    max_tokens: int | None = None, recorded: bool = False, records: Sequence[Records] = (),
 ) -> TrainingData:  # fmt: skip
-    """The items that `objective` learns from; with `recorded`, one that learns from play gets what values get. Raises
-    `UserError` where nothing is left to learn from."""
+    """The items that `objective` learns from, those of recorded episodes before those of `records` (all of which are
+    learned from: rules of selection are about episodes). With `recorded`, one that learns from play gets what values
+    get. Raises `UserError` where nothing is left to learn from."""
     learns = find_objective(objective).learns
     if learns == "play" and recorded:
         learns = "values"
@@ -89,32 +91,38 @@ def prepare_data(
     learning = learning or Learning()
     if learns == "values" and learning.by_turn:
         raise invalid("learning: by_turn", True, f"false for {objective}: values cover everything that follows")
-    data = _select_items(learns, list(played), chat, learning, max_tokens)
+    played = list(played)
+    data = TrainingData(items=(), counts={}, rows=RowReport())
+    if played or not records:
+        data = _select_items(learns, played, chat, learning, max_tokens)
+    if records:
+        data = _add_records(data, read_items(learns, records, chat, max_tokens=max_tokens, by_turn=learning.by_turn))
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: no training items in the episodes: {counted}")
+        raise UserError(f"train {objective}: no training items in the data: {counted}")
     return data
+
+
+def _add_records(data: TrainingData, read: ReadItems) -> TrainingData:
+    counts = {**data.counts, "records": len(read.items)}
+    return TrainingData(items=(*data.items, *read.items), counts=counts, rows=data.rows + read.report)
 
 
 def _select_items(
     learns: Learns, played: Sequence[Trajectory], chat: Chat, learning: Learning, max_tokens: int | None
 ) -> TrainingData:
     """Only selectable episodes are encoded; the counts cover everything."""
-    if learns == "pairs":
-        rule = _limit_rule(learning.pairs, max_tokens)
+    if isinstance(rule := selection_rule(learns, learning, max_tokens), PairRule):
         ready = _ensure_ids([t for t in played if is_success(t) or failure_kind(t) in rule.negatives], chat, learning)
         chosen = select_pairs(ready, rule, learning.seed)
         items, report = pair_samples(chosen.pairs, max_tokens=max_tokens)
         counts = {**_count_selection(played, chosen.counts), "pairs": len(chosen.pairs), "one_sided": chosen.one_sided}
         return TrainingData(items=tuple(items), counts=counts, rows=report)
-    if learns == "successes" and learning.share is not None:
-        picked = select_share(_ensure_ids(played, chat, learning), _limit_rule(learning.share, max_tokens))
+    if isinstance(rule, ShareRule):
+        picked = select_share(_ensure_ids(played, chat, learning), rule)
         trajectories, counts = picked.trajectories, picked.counts.to_json()
-    elif learns == "successes":
-        rule = _limit_rule(
-            learning.sft, None if learning.by_turn else max_tokens
-        )  # by turn, a long one is left out alone
+    elif isinstance(rule, SFTRule):
         picked = select_successes(_ensure_ids(list(filter(is_success, played)), chat, learning), rule)
         trajectories, counts = picked.trajectories, _count_selection(played, picked.counts)
     else:
@@ -123,6 +131,26 @@ def _select_items(
         counts = {"trajectories": len(played)}
     singles, report = make_samples(trajectories, max_tokens=max_tokens, by_turn=learning.by_turn)
     return TrainingData(items=tuple(singles), counts={**counts, "selected": len(trajectories)}, rows=report)
+
+
+def selection_rule(learns: Learns, learning: Learning, max_tokens: int | None) -> SFTRule | ShareRule | PairRule | None:
+    """The rule that selects what is learned from, with the trainer's limit of length; None where nothing is
+    selected."""
+    if learns == "pairs":
+        return _limit_rule(learning.pairs, max_tokens)
+    if learns == "share":
+        return _limit_rule(learning.share, max_tokens)
+    if learns != "successes":
+        return None
+    return _limit_rule(learning.sft, None if learning.by_turn else max_tokens)  # by turn, a long one is left out alone
+
+
+def encode_play(trajectories: Iterable[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
+    """The trajectories with the token ids that `chat`'s model would have sampled; those that never ended as they
+    are."""
+    given = list(trajectories)
+    encoded = iter(_ensure_ids([t for t in given if has_ended(t)], chat, learning))
+    return [next(encoded) if has_ended(t) else t for t in given]
 
 
 def _count_selection(played: Sequence[Trajectory], counts: Counts) -> dict[str, Json]:
@@ -154,8 +182,8 @@ def _ensure_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learni
 
 
 def _check_tokens(t: Trajectory, chat: Chat) -> None:
-    """Check that the ids of its completions are this tokenizer's."""
-    for c in (c for act in t.acts for c in act.action.completions if c.ids):
+    """Check that the ids of the agent's completions are this tokenizer's."""
+    for c in (c for act in t.acts if act.seat == AGENT for c in act.action.completions if c.ids):
         if not chat.holds_text(c):
             raise UserError(
                 f"trajectory {t.id}: its token ids are those of {c.model!r}, whose tokenizer is not that of "
@@ -168,12 +196,14 @@ def learn(
     training: Training,
     played: Iterable[Trajectory],
     *,
+    records: Sequence[Records] = (),
     reference: str | None = None,
     resume: bool = False,
     fresh: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> TrainResult:
-    """Train `model` on recorded episodes and save it in `training.settings.folder`.
+    """Train `model` on recorded episodes and on `records` of others (`train.data_files`), and save it in
+    `training.settings.folder`.
 
     `reference` names the model that preference objectives compare with; None is `model` itself in its initial state.
     With `resume` an interrupted run, which must have the same model, data and settings, continues from its last
@@ -190,7 +220,7 @@ def learn(
     with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
         chat = Chat(tokenizer, label=model, template=learning.template)
-        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens, training.recorded)
+        data = prepare_data(training.objective, played, chat, learning, settings.max_tokens, training.recorded, records)
         compared = None
         if reference is not None and "reference" in made.needs:
             compared = ReferenceModel(
@@ -278,6 +308,5 @@ def _prepare_demonstrations(shown: Sequence[Trajectory], chat: Chat, training: T
     if not shown:
         return []
     looks = {name: getattr(training.online, name) for name in SHOWN}
-    learning = replace(training.learning, **looks, share=training.learning.share or ShareRule())
-    data = prepare_data("sft", shown, chat, learning, training.online.max_tokens)
+    data = prepare_data("bc", shown, chat, replace(training.learning, **looks), training.online.max_tokens)
     return cast("list[Sample]", list(data.items))

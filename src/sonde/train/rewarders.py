@@ -7,9 +7,12 @@ for the reward mix. Measurements are stored with saved episodes, so that credit 
 (`online.episode_log`).
 
 `BeliefGain`: ΔBelief_t = ln b_t - ln b_{t-1}, the change of the model's own belief in the truth (ΔBelief-RL, equation
-1), under the current weights (as in the paper), the weights at the start (its option `ref`), or a moving average over
-rollouts (its EMA adapter, .95). `ExactGain`: the exact information of the same turn in bits; ΔBelief estimates it if
-the model's beliefs are correct. The winning turn has no gain, as published; the outcome's reward accounts for it.
+1). b_t, after the turn, is always that of the model that plays; b_{t-1}, before it, is its own too (`baseline=current`,
+as in the paper), or that of a lagged model: the weights at the start, or their moving average over rollouts (the *EMA*
+of its figure 7; decay .95). With a lagged one the gains of a game do not sum to the change of a belief: each also has
+how much more the player believes than the lagged model. `ExactGain`: the exact information of the same turn in
+bits; ΔBelief estimates it if the model's beliefs are correct. The winning turn has no gain, as published; the outcome's
+reward accounts for it.
 
 **Shaping** turns gains per turn into rewards:
 
@@ -30,15 +33,17 @@ none.
 | `group_min_max` | (max(x, 0) - least) / (most - least + 1e-8), of the group on that turn, likewise at least 0 |
 | `episode_centring` | x less the mean of the game's gains |
 
-Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all. Departure:
-in the paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill
-missing gains with 0, so that a sigmoid pays .5 for the winning turn.
+Source: ΔBelief-RL, section 5 and figure 7 for `relu`, `tanh` and `group_min_max` (PACR); its code for all, and for what
+a lagged model is subtracted from (`base_model` beside `step_model`), which the paper does not print. Departure: in the
+paper's code, centring over episodes counts the turn that ends the game, and `tanh` and `sigmoid` first fill missing
+gains with 0, so that a sigmoid pays .5 for the winning turn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -149,10 +154,15 @@ WEIGHTS: tuple[Weights, ...] = ("current", "start", "average")
 
 
 class Measurements(NamedTuple):
-    """Measurements by trajectory id, and the setting that decided them."""
+    """Measurements by trajectory id, and the setting that decided them; `baseline` are those of a lagged model."""
 
     found: Mapping[str, Any]
     setting: Mapping[str, Json] = EMPTY
+    baseline: Measurements | None = None
+
+
+Under = Callable[["Weights | None"], AbstractContextManager["LLM | None"]]
+"""The player under the weights that are asked for, while the context lasts; None where nobody is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +188,9 @@ class Rewarder(Checked, ABC):
             raise invalid(f"{self.called}: clip", self.clip, "a lower and a higher bound")
 
     @property
-    def asked_weights(self) -> Weights | None:
-        """The weights under which the player is asked; None if no model is."""
-        return None
+    def asked_weights(self) -> tuple[Weights, ...]:
+        """The weights under which the player is asked; none where no model is."""
+        return ()
 
     @abstractmethod
     def check_environment(self, env: Env[Any]) -> None:
@@ -188,7 +198,12 @@ class Rewarder(Checked, ABC):
 
     @abstractmethod
     def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
-        """Measure these episodes; `player` is the model in its seat, under the requested weights."""
+        """Measure these episodes; `player` is the model in its seat, under its current weights."""
+
+    def measure_under(self, env: Env[Any], trajectories: Sequence[Trajectory], under: Under) -> Measurements:
+        """Measure these episodes under all weights that are asked for."""
+        with under(self.asked_weights[0] if self.asked_weights else None) as player:
+            return self.measure_episodes(env, trajectories, player)
 
     def save_measurements(
         self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measurements
@@ -200,7 +215,7 @@ class Rewarder(Checked, ABC):
         return self.measure_episodes(env, trajectories, None)
 
     @abstractmethod
-    def compute_gains(self, trajectory: Trajectory, measured: Any) -> Mapping[str, Values]:
+    def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
         """One gain per turn, by name; NaN if a turn has none."""
 
     def compute_rewards(
@@ -208,7 +223,7 @@ class Rewarder(Checked, ABC):
     ) -> dict[str, dict[str, Values]]:
         """The arrays for the mix, by trajectory and name."""
         out: dict[str, dict[str, Values]] = {t.id: {} for group in groups.values() for t in group}
-        rows = {key: [self.compute_gains(t, measured.found[t.id]) for t in group] for key, group in groups.items()}
+        rows = {key: [self.compute_gains(t, measured) for t in group] for key, group in groups.items()}
         for name in self.names:
             gains = {
                 key: [_drop_winning_gain(t, row[name]) for t, row in zip(groups[key], rows[key], strict=True)]
@@ -251,8 +266,8 @@ class ExactGain(Rewarder):
     def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
         return Measurements({t.id: _measure_bits(env, t) for t in trajectories})
 
-    def compute_gains(self, trajectory: Trajectory, measured: Mapping[str, Values]) -> Mapping[str, Values]:
-        return measured
+    def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
+        return measured.found[trajectory.id]
 
 
 def _measure_bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
@@ -269,7 +284,8 @@ def _measure_bits(env: Env[Any], trajectory: Trajectory) -> dict[str, Values]:
 @dataclass(frozen=True, kw_only=True)
 class BeliefGain(Rewarder):
     """`belief`: ΔBelief, in nats. `template`: how the belief is elicited (`sonde.beliefs.elicitation`), asked in the
-    game as the player sees it; `of`: under which weights. `shaping` defaults to the paper's; none is its *naive*.
+    game as the player sees it; `baseline`: the weights whose belief before the turn is subtracted (see the module).
+    `shaping` defaults to the paper's; none is its *naive*.
 
     `among`: `all` candidates, a number of them, or texts, as in `sonde.beliefs.elicitation`. b is then the truth's
     share among them, b(truth) / sum b, so that effects on all candidates, such as having seen the format of the
@@ -281,7 +297,7 @@ class BeliefGain(Rewarder):
 
     template: str = "statement"
     aggregate: Literal["sum", "mean"] = "sum"
-    of: Weights = "current"
+    baseline: Weights = "current"
     among: str | int | tuple[str, ...] | None = None
     shaping: str | tuple[str, ...] = ("relu",)
 
@@ -291,8 +307,8 @@ class BeliefGain(Rewarder):
             raise invalid("belief: among", self.among, "all, a number, texts, or nothing")
         if not isinstance(self.among, str | int | None):
             object.__setattr__(self, "among", tuple(self.among))
-        if self.of not in WEIGHTS:
-            raise unknown("belief: of", self.of, WEIGHTS)
+        if self.baseline not in WEIGHTS:
+            raise unknown("belief: baseline", self.baseline, WEIGHTS)
         _ = self.elicitation
 
     @property
@@ -302,8 +318,8 @@ class BeliefGain(Rewarder):
         return Elicitation(template=self.template, candidates=candidates, aggregate=self.aggregate)
 
     @property
-    def asked_weights(self) -> Weights:
-        return self.of
+    def asked_weights(self) -> tuple[Weights, ...]:
+        return ("current",) if self.baseline == "current" else ("current", self.baseline)
 
     def check_environment(self, env: Env[Any]) -> None:
         belief_probes(env, Episode.begin(env, env.tasks("train")[0], seed=0).to_trajectory(), self.elicitation)
@@ -315,25 +331,42 @@ class BeliefGain(Rewarder):
         beliefs = run_sync(_elicit_beliefs(player, env, trajectories, self.elicitation))
         return Measurements(beliefs, believed.elicitation_setting(player.model, self.elicitation, shown))
 
+    def measure_under(self, env: Env[Any], trajectories: Sequence[Trajectory], under: Under) -> Measurements:
+        own, *lagged = (self._measure_with(env, trajectories, under, weights) for weights in self.asked_weights)
+        return own._replace(baseline=lagged[0]) if lagged else own
+
+    def _measure_with(
+        self, env: Env[Any], trajectories: Sequence[Trajectory], under: Under, weights: Weights
+    ) -> Measurements:
+        with under(weights) as player:
+            return self.measure_episodes(env, trajectories, player)
+
     def save_measurements(
         self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measurements
     ) -> None:
         believed.save_beliefs(folder, env, trajectories, measured.found, measured.setting)
+        if (lagged := measured.baseline) is not None:
+            believed.save_beliefs(folder, env, trajectories, lagged.found, lagged.setting, _LAGGED)
 
     def load_measurements(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measurements:
-        notes = believed.load_beliefs(folder)
-        missing = [t.id for t in trajectories if t.id not in notes.beliefs]
-        if missing:
-            raise UserError(f"belief: {folder} has no beliefs for {len(missing)} of {len(trajectories)} episodes")
-        return Measurements(notes.beliefs, notes.setting)
+        own = _load_named(folder, trajectories, believed.NAME)
+        return own if self.baseline == "current" else own._replace(baseline=_load_named(folder, trajectories, _LAGGED))
 
-    def compute_gains(self, trajectory: Trajectory, measured: Sequence[Elicited]) -> Mapping[str, Values]:
+    def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
         """If the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
-        known, turns = np.array([self._log_belief(belief) for belief in measured], np.float64), len(trajectory.turns)
-        if len(known) not in (turns, turns + 1):
+        turns, lagged = len(trajectory.turns), measured.baseline or measured
+        if self.baseline != "current" and measured.baseline is None:
+            raise UserError(f"belief: baseline: got {self.baseline!r}, but only the player's own beliefs were measured")
+        after, before = (self._log_beliefs(trajectory, m.found[trajectory.id]) for m in (measured, lagged))
+        gains = after[1:] - before[: len(after) - 1]
+        return {"belief": np.append(gains, [np.nan] * (turns - len(gains)))}
+
+    def _log_beliefs(self, trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Values:
+        turns = len(trajectory.turns)
+        if len(beliefs) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
-            raise UserError(f"belief: trajectory {trajectory.id}: got {len(known)} beliefs, allowed: {allowed}")
-        return {"belief": np.append(np.diff(known), [np.nan] * (turns + 1 - len(known)))}
+            raise UserError(f"belief: trajectory {trajectory.id}: got {len(beliefs)} beliefs, allowed: {allowed}")
+        return np.array([self._log_belief(belief) for belief in beliefs], np.float64)
 
     def _log_belief(self, belief: Elicited) -> float:
         if self.among is None:
@@ -341,6 +374,19 @@ class BeliefGain(Rewarder):
         if belief.candidates is None:
             raise UserError(f"belief: among: got {self.among!r}, but the beliefs were stored without candidates")
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
+
+
+_LAGGED = f"{believed.NAME}-baseline"
+"""The annotation with the beliefs of a lagged model."""
+
+
+def _load_named(folder: Path, trajectories: Sequence[Trajectory], name: str) -> Measurements:
+    notes = believed.load_beliefs(folder, name)
+    missing = [t.id for t in trajectories if t.id not in notes.beliefs]
+    if missing:
+        found = f"no beliefs ({name}) for {len(missing)} of {len(trajectories)} episodes"
+        raise UserError(f"belief: {folder} has {found}")
+    return Measurements(notes.beliefs, notes.setting)
 
 
 async def _elicit_beliefs(

@@ -6,7 +6,7 @@ which are failures and successes that took many more turns; one pair per task, b
 likelihood of the chosen one. Episodes that failed for outside reasons are never used, nor are those that ended with an
 unreadable answer (the paper filters them out; `negatives` can admit them).
 
-Departures, each undone by `as_published=True`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
+Departures, each undone by `rules="code"`. A game lost by its rules (a mine, a wrong accusation) is a legitimate
 negative; the paper's code drops it, because its judge calls the end invalid. A trajectory is never paired with itself;
 that code pairs the best with itself where nothing lower exists. How many more turns count as many depends on the
 environment (`PAPRIKA`); its scripts ask for 20, so that only failures qualify. In best-arm identification every game
@@ -23,6 +23,7 @@ Source: PAPRIKA (arXiv 2502.17543), section 3.2, appendix C and table 4, and the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
@@ -30,7 +31,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from sonde._util.argument_checks import Checked
 from sonde.core import AGENT, Frozen, Rng, Trajectory, UserError, invalid
-from sonde.core.types import Kind
+from sonde.core.types import Kind, Rules
 
 from .data import has_ids, make_rows
 
@@ -87,9 +88,9 @@ def episode_return(t: Trajectory) -> float:
     return math.fsum(parts)
 
 
-def episode_cost(t: Trajectory, as_published: bool = False) -> float:
-    """What to minimise: turns; as published, in best-arm identification, minus the pulls that paid."""
-    if as_published and t.task.env == "best_arm":
+def episode_cost(t: Trajectory, rules: Rules = "paper") -> float:
+    """What to minimise: turns; by the paper's code, in best-arm identification, minus the pulls that paid."""
+    if rules == "code" and t.task.env == "best_arm":
         return -sum(float(turn.info.get("reward", 0)) for turn in t.turns)
     return len(t.turns)
 
@@ -142,7 +143,7 @@ class SFTRule(Checked):
     `distinct`: one of each number of turns (False: all). `within`: only those within this many turns of the best of
     their task (None: any number, as in the paper). Delta-Belief-RL (appendix E.1) takes all of the shortest:
     `distinct=False, within=0`. `max_tokens`: longer trajectories are left out first; None sets no limit, as
-    trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `as_published` counts the pulls
+    trajectories without token ids require (the paper's limit is `data.SFT_TOKENS`). `rules="code"` counts the pulls
     that paid in best-arm identification.
     """
 
@@ -151,7 +152,7 @@ class SFTRule(Checked):
     distinct: bool = True
     within: int | None = None
     max_tokens: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
 
     def __post_init__(self) -> None:
         _check_least("within", self.within, 0)
@@ -191,8 +192,8 @@ def select_successes(trajectories: Iterable[Trajectory], rule: SFTRule | None = 
 
 def _pick_successes(group: Sequence[Trajectory], rule: SFTRule) -> Iterator[Trajectory]:
     best, before = 0.0, None
-    for t in _sort_successes(group, rule.as_published):
-        needed = episode_cost(t, rule.as_published)
+    for t in _sort_successes(group, rule.rules):
+        needed = episode_cost(t, rule.rules)
         if before is None:
             best = needed
         near = rule.within is None or needed - best <= rule.within
@@ -263,7 +264,7 @@ class PairRule(Checked):
     `slower`: a success is worse than the best if it took at least this many more turns; None is the environment's
     number (`PAPRIKA`). `per_task`: pairs per task, all with the same chosen one. `negatives`: outcomes of failures that
     may be rejected. `same_first_move`: environments in which both of a pair must begin with the same reveal.
-    `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `as_published`: see the module; it has its
+    `max_tokens` as in `SFTRule` (the paper's limit is `data.RPO_TOKENS`). `rules="code"`: see the module; it has its
     own `slower` and does not require equal first moves.
     """
 
@@ -274,7 +275,7 @@ class PairRule(Checked):
     negatives: tuple[Kind, ...] = ("loss", "timeout")
     same_first_move: tuple[str, ...] = ("minesweeper",)
     max_tokens: int | None = None
-    as_published: bool = False
+    rules: Rules = "paper"
 
     def __post_init__(self) -> None:
         _check_least("slower", self.slower, 1)
@@ -320,16 +321,16 @@ def _draw_pairs(group: Sequence[Trajectory], rule: PairRule, seed: int) -> list[
     for best, lower in _list_candidates(group, rule):
         if lower:
             return [Preference(best, t) for t in rng.sample(lower, min(rule.per_task, len(lower)))]
-        if rule.as_published:
+        if rule.rules == "code":
             return [Preference(best, best)]
     return []
 
 
 def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tuple[Trajectory, list[Trajectory]]]:
     """For each first move, fewest turns first: the best success and everything worse."""
-    move = first_move(group[0].task.env if not rule.as_published else "", rule.same_first_move)
+    move = first_move(group[0].task.env if rule.rules == "paper" else "", rule.same_first_move)
     seen: set[Hashable] = set()
-    for best in _sort_successes(group, rule.as_published):
+    for best in _sort_successes(group, rule.rules):
         begun = move(best)
         if begun not in seen:
             seen.add(begun)
@@ -339,10 +340,10 @@ def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tu
 def _is_worse(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
     """Whether `t` may be rejected in favour of `best`."""
     if is_success(t):
-        slower = PUBLISHED_SLOWER if rule.as_published else env_limits(t.task.env).slower
-        more = episode_cost(t, rule.as_published) - episode_cost(best, rule.as_published)
+        slower = PUBLISHED_SLOWER if rule.rules == "code" else env_limits(t.task.env).slower
+        more = episode_cost(t, rule.rules) - episode_cost(best, rule.rules)
         return more >= (slower if rule.slower is None else rule.slower)
-    return failure_kind(t) in rule.negatives and not (rule.as_published and _invalid_end(t))
+    return failure_kind(t) in rule.negatives and not (rule.rules == "code" and _invalid_end(t))
 
 
 def failure_kind(t: Trajectory) -> str:
@@ -375,9 +376,9 @@ def _group_usable(trajectories: Iterable[Trajectory], max_tokens: int | None) ->
     return groups, counts
 
 
-def _sort_successes(group: Sequence[Trajectory], as_published: bool) -> list[Trajectory]:
+def _sort_successes(group: Sequence[Trajectory], rules: Rules) -> list[Trajectory]:
     """The successes, fewest turns first, then by sample."""
-    return sorted(filter(is_success, group), key=lambda t: (episode_cost(t, as_published), t.sample))
+    return sorted(filter(is_success, group), key=lambda t: (episode_cost(t, rules), t.sample))
 
 
 def _check_least(name: str, value: int | None, least: int) -> None:
@@ -408,9 +409,9 @@ class TableLine:
     """One line of the table.
 
     `tasks` are counted per world; `failed` episodes (for outside reasons, or never ended) enter no rate or mean.
-    `is_success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and
-    `select_pairs` count what the rules select. `turns` and `count_longest_row` are means per episode, the latter over
-    episodes with token ids, all rows together; None where there is nothing to average.
+    `success` is the share of episodes that succeed, `best_of_k` the share of tasks with a success. `sft` and `pairs`
+    count what the rules select. `turns` and `tokens` are means per episode, the latter over episodes with token ids,
+    all rows together; None where there is nothing to average.
     """
 
     name: str
@@ -455,21 +456,35 @@ class Statistics:
 
 def compute_statistics(
     trajectories: Iterable[Trajectory],
-    sft: SFTRule | None = None,
+    sft: SFTRule | ShareRule | None = None,
     pair: PairRule | None = None,
     *,
     by: str = "env",
 ) -> Statistics:
-    """The table of trajectories under these rules, by environment or by a tag of the tasks."""
+    """The table of trajectories under these rules (PAPRIKA's own by default), by environment or by a tag of the
+    tasks."""
     given = list(trajectories)
     groups: dict[str, list[Trajectory]] = {}
     for t in given:
-        groups.setdefault(t.task.env if by == "env" else t.task.tags.get(by, ""), []).append(t)
-    lines = tuple(_make_line(name, group, sft, pair) for name, group in groups.items())
-    return Statistics(lines=lines, total=_make_line(TOTAL, given, sft, pair))
+        groups.setdefault(_group_name(t, by), []).append(t)
+    learned = _select_any(given, sft)
+    chosen = [pair.chosen for pair in select_pairs(given, pair).pairs]
+    n_sft, n_pairs = (Counter(_group_name(t, by) for t in found) for found in (learned, chosen))
+    lines = tuple(_make_line(name, group, n_sft[name], n_pairs[name]) for name, group in groups.items())
+    return Statistics(lines=lines, total=_make_line(TOTAL, given, len(learned), len(chosen)))
 
 
-def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, pair: PairRule | None) -> TableLine:
+def _group_name(t: Trajectory, by: str) -> str:
+    return t.task.env if by == "env" else t.task.tags.get(by, "")
+
+
+def _select_any(trajectories: list[Trajectory], rule: SFTRule | ShareRule | None) -> tuple[Trajectory, ...]:
+    """What supervised training under this rule learns from."""
+    selected = select_share(trajectories, rule) if isinstance(rule, ShareRule) else select_successes(trajectories, rule)
+    return selected.trajectories
+
+
+def _make_line(name: str, trajectories: list[Trajectory], sft: int, pairs: int) -> TableLine:
     whole = [t for t in trajectories if has_ended(t)]
     solved = [any(map(is_success, group)) for group in group_by_world(whole).values()]
     return TableLine(
@@ -479,8 +494,8 @@ def _make_line(name: str, trajectories: list[Trajectory], sft: SFTRule | None, p
         failed=len(trajectories) - len(whole),
         success=_mean_or_none([float(is_success(t)) for t in whole]),
         best_of_k=_mean_or_none([float(s) for s in solved]),
-        sft=len(select_successes(trajectories, sft).trajectories),
-        pairs=len(select_pairs(trajectories, pair).pairs),
+        sft=sft,
+        pairs=pairs,
         turns=_mean_or_none([float(len(t.turns)) for t in whole]),
         tokens=_mean_or_none([float(sum(map(len, make_rows(t)))) for t in whole if has_ids(t)]),
     )

@@ -85,13 +85,15 @@ from .types import Headed, Item, Loss, Objective, count_units, longest_row
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
     """The result of a run: the model's folder, and one dict per log entry (step, epoch, loss, learning_rate, grad_norm,
-    and the objective's metrics). `summary` is Trainer's: run time, samples per second."""
+    and the objective's metrics). `summary` is Trainer's: run time, samples per second. `best`: the folder of the
+    weights that were best on held-out tasks, where these were played (`online.held_out`)."""
 
     folder: Path
     model: Path
     history: list[dict[str, float]]
     steps: int
     summary: dict[str, float]
+    best: Path | None = None
 
 
 class SondeTrainer(ShardedTrainer):

@@ -27,7 +27,7 @@ NEEDED = ("torch", "transformers", "accelerate")
 class Learning(Checked):
     """How recorded episodes become items.
 
-    `sft` and `pairs` are the rules of selection; `share`, if given, replaces `sft`. `encode`: encode the texts again
+    `sft`, `share` (for `bc`) and `pairs` are the rules of selection. `encode`: encode the texts again
     although token ids were recorded (those of another model, say). `by_turn`: every turn is an item of its own
     (supervised and unpaired objectives; see `data.make_samples`). `context` to `keep_thinking`: the view that
     `agents:llm` gave the model, or would have given it, and `template`, the arguments of its chat template; used
@@ -38,7 +38,7 @@ class Learning(Checked):
 
     sft: SFTRule = field(default_factory=SFTRule)
     pairs: PairRule = field(default_factory=PairRule)
-    share: ShareRule | None = None
+    share: ShareRule = field(default_factory=ShareRule)
     encode: bool = False
     by_turn: bool = False
     context: str = "full"
@@ -51,8 +51,7 @@ class Learning(Checked):
 
     def to_json(self) -> dict[str, Json]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        share = None if self.share is None else asdict(self.share)
-        rules = {"sft": asdict(self.sft), "pairs": asdict(self.pairs), "share": share}
+        rules = {name: asdict(getattr(self, name)) for name in ("sft", "pairs", "share")}
         return {**plain, **rules, "template": dict(self.template)}
 
 
@@ -60,8 +59,9 @@ class Learning(Checked):
 class Training(Checked):
     """All settings of a training. `options` are the objective's own; `learning` is for objectives that learn from
     recorded episodes, `online` for those that learn while the model plays. With `recorded`, one of the latter (ppo)
-    learns from recorded episodes too: `learning` chooses them, `online` assigns credit. `preset` names the preset it
-    began as.
+    learns from recorded episodes too: `learning` chooses them, `online` assigns credit. `plays`: arguments of the
+    environments that are played, by their name, such as the rule under which a paper trains; what is given for an
+    environment wins (`fill_env`). `preset` names the preset it began as.
 
     >>> Training(objective="rpo", options={"beta": 0.2}, settings=TrainSettings(lr=1e-4)).settings.lr
     0.0001
@@ -74,12 +74,23 @@ class Training(Checked):
     options: Mapping[str, Json] = EMPTY
     learning: Learning = field(default_factory=Learning)
     online: OnlineSettings = field(default_factory=OnlineSettings)
+    plays: Mapping[str, Mapping[str, Json]] = EMPTY
     recorded: bool = False
     preset: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", freeze(self.options))
+        object.__setattr__(self, "plays", freeze(self.plays))
+
+    def fill_env(self, config: Mapping[str, Json]) -> dict[str, Json]:
+        """The configuration of an environment, with the arguments that this training plays it with where it has none.
+
+        >>> known = Training(objective="grpo", settings=TrainSettings(), plays={"maze": {"preset": "pairs"}})
+        >>> known.fill_env({"name": "maze"}), known.fill_env({"name": "maze", "preset": "umaze"})
+        ({'preset': 'pairs', 'name': 'maze'}, {'preset': 'umaze', 'name': 'maze'})
+        """
+        return {**self.plays.get(str(config["name"]), EMPTY), **config}
 
     def for_objective(self, objective: str) -> Training:
         """The same for another objective, without the options of this one."""
@@ -100,6 +111,7 @@ class Training(Checked):
         how: dict[str, Json] = {} if self.is_online else {"learning": self.learning.to_json()}
         if self.is_online or self.recorded:
             how |= {"online": self.online.to_json()}
+        how |= {"plays": {name: dict(known) for name, known in self.plays.items()}} if self.plays else {}
         return {
             "preset": self.preset,
             "objective": self.objective,

@@ -31,12 +31,12 @@ DATA, EPISODES, HISTORY, REFERENCE, SETTINGS = (
 )  # fmt: skip
 AGREEMENT = "agreement.json"
 """Distance between a server and this process at the first publish (`online.off_policy`)."""
-MODEL, ADAPTER = "model", "adapter"
-"""Subfolders of the results."""
+MODEL, ADAPTER, BEST = "model", "adapter", "best"
+"""Subfolders of the results; `best` holds the weights that were best on held-out tasks (`online.held_out`)."""
 
 _MARKS = (SETTINGS, ORIGIN)
 """Removed last, so that a half-removed folder is still recognised."""
-_LEFT = ("checkpoint-*", MODEL, ADAPTER, HISTORY, REFERENCE, COMMAND, AGREEMENT, *_MARKS)
+_LEFT = ("checkpoint-*", MODEL, ADAPTER, BEST, f"{BEST}.json", HISTORY, REFERENCE, COMMAND, AGREEMENT, *_MARKS)
 REMEDIES = "to begin anew (--fresh), or another folder"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "array[float]"
 Need = Literal["reference", "advantage", "sampled", "proximal", "reward", "return", "old_value"]
 Unit = Literal["token", "sample", "pair"]
-Learns = Literal["successes", "pairs", "samples", "values", "play"]
+Learns = Literal["successes", "share", "pairs", "samples", "values", "play"]
 """What an objective learns from; with "play", from episodes that it plays itself."""
 
 
@@ -160,8 +160,8 @@ class Loss(NamedTuple):
 class Objective(Configured, ABC):
     """A training objective: pure and frozen, its arguments are its configuration. One per file of `train.objectives`.
 
-    `learns`: from successful episodes, pairs of a better and a worse one, episodes of any kind, their rewards (values
-    for decoding), or its own play. `preset`: its default settings (`train.presets`).
+    `learns`: from successful episodes, a share of all, pairs of a better and a worse one, episodes of any kind, their
+    rewards (values for decoding), or its own play. `preset`: its default settings (`train.presets`).
     """
 
     kind: ClassVar[str] = "objectives"

@@ -16,6 +16,8 @@ from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.results import PROFILE, PlayedEnvironment, SuiteResult, agent_profile
 from sonde.evaluation.suites import TITLES, suite_environments
 
+from .figures.axes import AgentStyle
+from .figures.costs import CostPoint, draw_costs
 from .site.links import Links
 from .site.pages import render_page
 from .templating import STYLE, read_asset
@@ -44,6 +46,8 @@ class SuiteTable:
     title: str
     environments: Sequence[str]
     lines: Sequence[SuiteRow]
+    costs: str | None = None
+    """Score over tokens per episode as a figure; None where no agent called a model."""
 
     @property
     def whole(self) -> Sequence[SuiteRow]:
@@ -87,12 +91,23 @@ def make_leaderboard(board: Board) -> Leaderboard:
 def _describe_suite(name: str, results: Sequence[SuiteResult]) -> SuiteTable:
     forms = suite_environments(name)
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
+    lines = [_describe_result(one, forms) for one in results]
     return SuiteTable(
         name=name,
         title=TITLES.get(name, ""),
         environments=[f"{env} {preset}" if env in twice else env for env, preset in forms],
-        lines=[_describe_result(one, forms) for one in results],
+        lines=lines,
+        costs=draw_costs(_list_costs(lines), f"{name}-costs", f"Score over tokens per episode in {name}"),
     )
+
+
+def _list_costs(lines: Sequence[SuiteRow]) -> list[CostPoint]:
+    styles = [AgentStyle.from_number(i, line.result.agent, i) for i, line in enumerate(lines)]
+    return [
+        CostPoint(style, line.score, line.result.tokens_per_episode, line.whole)
+        for style, line in zip(styles, lines, strict=True)
+        if line.score is not None
+    ]
 
 
 def _describe_result(result: SuiteResult, forms: Sequence[tuple[str, str]]) -> SuiteRow:

@@ -9,10 +9,14 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from sonde.evaluation import scale as reference
-from sonde.evaluation.evaluate import compare
+from sonde.evaluation.by_tag import TagGroup
+from sonde.evaluation.evaluate import Evaluation, compare
+from sonde.evaluation.failure_kinds import LABELLED, PickFilter, label_run, summarise_failures
 from sonde.evaluation.metrics import Estimate
 
 from .evaluated_runs import EvaluatedRun, Section
@@ -20,10 +24,13 @@ from .figures import runs as figures
 from .figures.axes import AgentStyle
 from .figures.beliefs import RunBeliefs, TableRow, distinguish_settings, draw_beliefs, read_beliefs, tabulate_beliefs
 from .figures.regret import compute_regret_curves, draw_regret
+from .figures.roles import draw_roles, grade_episodes
 from .information_losses import Losses, compute_losses
 from .templating import render_template
 from .training_history import TrainingHistory, model_path
 
+MANY_VALUES = 40
+"""Values of a tag up to which a page has a line for each."""
 _STAGE = re.compile(r"base|round-\d+(-.+)?")
 """Labels of the stages of `sonde paprika`."""
 
@@ -38,9 +45,20 @@ class RunNumbers:
     no_score: str
 
 
+class TagLine(NamedTuple):
+    """One value of a tag: the most tasks of a run, and per run the success in percent with its interval, "" without
+    such tasks."""
+
+    value: str
+    n_tasks: int
+    cells: Sequence[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SectionPage:
-    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table."""
+    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table, `failures`
+    its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of the tasks
+    with their values."""
 
     section: Section
     runs: Sequence[RunNumbers]
@@ -49,7 +67,9 @@ class SectionPage:
     stage_gains: Sequence[str] = ()
     nothing_to_learn: bool = False
     beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
+    failures: Sequence[tuple[AgentStyle, Mapping[str, Estimate | None]]] = ()
     bounds: tuple[Estimate, Estimate] | None = None
+    tags: Sequence[tuple[str, Sequence[TagLine]]] = ()
 
 
 def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()) -> SectionPage:
@@ -67,8 +87,49 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
         stage_gains=describe_gains(stages) if stages else (),
         nothing_to_learn=bool(known) and not drawn,
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
+        failures=_count_failures(section),
         bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
+        tags=describe_tags([run.evaluation for run in section.runs]),
     )
+
+
+def _count_failures(section: Section) -> list[tuple[AgentStyle, Mapping[str, Estimate | None]]]:
+    """The kinds of failure of each run, in environments of questions and a pick."""
+    shown = [run for run in section.runs if can_replay(run) and run.has_filter and run.rows]
+    labelled = ((run.style, label_run(run.env, islice(run.episodes, LABELLED))) for run in shown if _picks(run))
+    return [(style, summarise_failures(rows)) for style, rows in labelled if rows]
+
+
+def _picks(run: EvaluatedRun) -> bool:
+    first = next(iter(run.episodes), None)
+    return first is not None and isinstance(run.env.filter(first.task.public), PickFilter)
+
+
+def can_replay(run: EvaluatedRun) -> bool:
+    """Whether the environment is the version that was played."""
+    return run.version == run.env.spec.version
+
+
+def describe_tags(evaluations: Sequence[Evaluation]) -> list[tuple[str, list[TagLine]]]:
+    """Success of each evaluation by every tag of the tasks that has few values."""
+    found: list[tuple[str, list[TagLine]]] = []
+    for tag in dict.fromkeys(tag for e in evaluations for tag in e.by_tag):
+        by_run = [e.by_tag.get(tag, {}) for e in evaluations]
+        values = list(dict.fromkeys(value for groups in by_run for value in groups))
+        if len(values) <= MANY_VALUES:
+            found.append((tag, [_describe_value(value, by_run) for value in values]))
+    return found
+
+
+def _describe_value(value: str, by_run: Sequence[Mapping[str, TagGroup]]) -> TagLine:
+    groups = [groups.get(value) for groups in by_run]
+    cells = ["" if g is None else " ".join(_format_percent(g.success)) for g in groups]
+    return TagLine(value, max(g.n_tasks for g in groups if g), cells)
+
+
+def _format_percent(e: Estimate) -> tuple[str, str]:
+    low, mean, high = (f"{100 * x:.0f}" for x in (e.low, e.mean, e.high))
+    return mean, f"[{low}, {high}]"
 
 
 def describe_summary(section: Section) -> SectionPage:
@@ -90,6 +151,7 @@ def _draw_figures(
     name, title = section.anchor, section.title
     won = [(run.style, e) for run in stages if (e := run.evaluation.metrics["success"]) is not None]
     curves = [(r.style, found) for r in section.runs if (found := compute_regret_curves(r.env, r.episodes)) is not None]
+    graded = [(r.style, found) for r in section.runs if can_replay(r) and (found := grade_episodes(r.env, r.episodes))]
     return {
         "stages": figures.draw_stages(won, f"{name}-st", title) if won else None,
         **_draw_summary(section),
@@ -99,6 +161,7 @@ def _draw_figures(
         "key": figures.draw_loss_key(f"{name}-k") if losses else None,
         **draw_beliefs(beliefs, name, title),
         **draw_regret(curves, name, title),
+        **draw_roles(graded, name, title),
     }
 
 

@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from sonde._util.escaping import Piece, make_visible, split_invisible
+from sonde.evaluation.failure_kinds import LABELLED, MEASURES
 from sonde.evaluation.rows import TRUNCATED
 
 from .information_losses import CAUSES, MEANINGS
@@ -57,7 +58,7 @@ def template_environment() -> Any:
     )
     env.filters.update({"pieces": split_pieces, "plain": make_visible})
     causes = {key: (name, MEANINGS[key]) for key, name in CAUSES.items()}
-    env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes)
+    env.globals.update(truncated=TRUNCATED, kinds=OUTCOMES, causes=causes, failure_kinds=MEASURES, labelled=LABELLED)
     return env
 
 

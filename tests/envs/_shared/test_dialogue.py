@@ -14,6 +14,7 @@ from sonde.envs._shared.checks import CHECKS, mentions_name
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER, Dialogue, Talk, claims_goal, parse_verdict, spoken_line
 from sonde.envs._shared.english.tokens import plain_words
 from sonde.evaluation.audit import audit_trajectories
+from tests.cases import each
 
 COLOURS = ("red", "green", "blue")
 
@@ -84,8 +85,8 @@ def test_a_reply_reaches_the_agent() -> None:
     assert dict(ep.turns[-1].info) == {"named": 0, "reply": "warm", "result": "answer"}
 
 
-@pytest.mark.parametrize(
-    ("said", "check"),
+@each(
+    "said, check",
     [
         ("", "empty"),
         ("<think>Is it red?</think>", "empty"),
@@ -178,14 +179,14 @@ def test_a_claim_after_a_message_that_proposes_nothing_is_asked_for_again() -> N
     assert dict(ep.turns[-1].info) == {"result": "default", "retries": RETRIES + 1}
 
 
-@pytest.mark.parametrize("said", ["I'd say red!", "You must be thinking of red.", "Isn't it red?"])
+@each("said", ["I'd say red!", "You must be thinking of red.", "Isn't it red?"])
 def test_a_claimed_guess_is_read_in_any_frame(said: str) -> None:
     ep = begin().step(said).step("Goal reached")
     assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed, ep.outcome.judged) == ("win", True, True)
 
 
-@pytest.mark.parametrize(
-    ("reply", "is_claim"),
+@each(
+    "reply, is_claim",
     [
         ("Goal reached? No", False),
         ("Goal reached? Not yet.", False),
@@ -202,7 +203,7 @@ def test_what_is_a_claim(reply: str, is_claim: bool) -> None:
     assert claims_goal(reply) is is_claim
 
 
-@pytest.mark.parametrize("reply", ["Goal reached.", "cold", "GOAL REACHED!!!", "What?"])
+@each("reply", ["Goal reached.", "cold", "GOAL REACHED!!!", "What?"])
 def test_a_right_guess_wins_whatever_the_user_says(reply: str) -> None:
     ep = begin().step("Is it red?").step(reply)
     assert ep.outcome and ep.outcome.success
@@ -240,9 +241,7 @@ def test_seats_follow_the_configuration() -> None:
     assert Colours(error_rate=0.1).assumed_users("users:x") == {}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("judge", "nobody"), ("max_turns", 0), ("error_rate", 0.5), ("preset", "x")]
-)
+@each("field, value", [("judge", "nobody"), ("max_turns", 0), ("error_rate", 0.5), ("preset", "x")])
 def test_bad_configurations_are_named(field: str, value: Any) -> None:
     with pytest.raises(UserError, match=f"test_dialogue:Colours: {field}"):
         Colours(**{field: value})

@@ -18,6 +18,7 @@ from sonde.envs.murder_mystery.cases import numbered_case
 from sonde.envs.twenty_questions.answering import name_article
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.envs.twenty_questions.names import topics_named
+from tests.cases import each
 
 LEAST = 0.98
 """The share of right guesses that win."""
@@ -227,7 +228,7 @@ QUICK = 120
 """Guesses in the quick sample."""
 
 
-@pytest.mark.parametrize(("name", "preset"), GAMES)
+@each("name, preset", GAMES)
 def test_right_guesses_win_and_wrong_ones_do_not(name: str, preset: str) -> None:
     make, step = GAMES[name, preset]
     check(name, preset, islice(make(preset, step), QUICK))
@@ -238,15 +239,15 @@ PARTS = [(name, preset, i) for name, preset in GAMES for i in range(6 if name ==
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("name", "preset", "part"), PARTS)
+@each("name, preset, part", PARTS)
 def test_right_guesses_win_and_wrong_ones_do_not_of_all_there_are(name: str, preset: str, part: int) -> None:
     make, _ = GAMES[name, preset]
     parts = sum(row[:2] == (name, preset) for row in PARTS)
     check(name, preset, islice(make(preset, 1), part, None, parts))
 
 
-@pytest.mark.parametrize(
-    ("name", "hidden", "said", "answer"),
+@each(
+    "name, hidden, said, answer",
     [
         ("twenty_questions", "smallpox", "Is the illness or remedy smallpox?", "Goal reached."),
         ("twenty_questions", "Lara Croft", "I think the fictional character is Lara Croft.", "Goal reached."),

@@ -24,6 +24,7 @@ from sonde.envs.car_dealer.negotiation import (
     summarise_talk,
 )
 from sonde.testing import check_env
+from tests.cases import each
 
 LISTED = 30_000
 
@@ -32,8 +33,8 @@ def said(*messages: str) -> list[Pitch]:
     return [read_pitch(m) for m in messages]
 
 
-@pytest.mark.parametrize(
-    ("message", "price"),
+@each(
+    "message, price",
     [
         ("I can do $28,500.", 28_500),
         ("28.5k and it is yours", 28_500),
@@ -52,8 +53,8 @@ def test_offers_are_read(message: str, price: int) -> None:
     assert offered_price(read_pitch(message), LISTED) == price
 
 
-@pytest.mark.parametrize(
-    ("message", "confirmed"),
+@each(
+    "message, confirmed",
     [
         ("It has GPS and a moonroof.", ("navigation", "sunroof")),
         ("There is no sunroof, but it comes with heated seats.", ("heated seats",)),
@@ -195,8 +196,8 @@ def test_an_acceptance_without_an_offer_is_no_deal() -> None:
     assert ep.outcome and ep.outcome.kind == "loss"
 
 
-@pytest.mark.parametrize(
-    ("reward", "share", "paid"),
+@each(
+    "reward, share, paid",
     [("ratio", 80, 0.0), ("price", 110, 0.0), ("fancy", 80, 0.2), ("fancy", 100, 0.0), ("fancy", 110, -0.1)],
 )
 def test_without_a_sale_only_the_codes_reward_pays(reward: str, share: int, paid: float) -> None:
@@ -227,7 +228,7 @@ def test_the_test_split_has_all_characters() -> None:
     assert sum(count.values()) == 200 and min(count.values()) > 50
 
 
-@pytest.mark.parametrize(
+@each(
     "setup",
     [
         {"character": "angry", "share": 90, "wants": ["sunroof", "navigation"]},
@@ -281,8 +282,8 @@ def test_to_say_again_what_was_said_offers_nothing() -> None:
         assert again.turns[-1].info["offer"] == 0, ep.view().messages[-1].content
 
 
-@pytest.mark.parametrize(
-    ("message", "price"),
+@each(
+    "message, price",
     [
         ("The list price is $30,000.", 0),
         ("I would rather not pay more than $27,000.", 0),
@@ -296,8 +297,8 @@ def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
     assert offered_price(read_pitch(message), 30_000) == price
 
 
-@pytest.mark.parametrize(
-    ("message", "price"),
+@each(
+    "message, price",
     [
         ("I would never sell it for $40,000.", 0),
         ("I won't let it go for $40,000.", 0),

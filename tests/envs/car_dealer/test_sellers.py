@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 import sonde
-from sonde.core import Episode, UserError
 from sonde.envs.car_dealer.negotiation import FEATURES, offered_price, read_pitch
 from sonde.envs.car_dealer.sellers import STYLES, CarDealerSellers, seller_message
 from sonde.runs.rollout import collect_trajectories
@@ -49,11 +46,3 @@ def test_a_style_is_drawn_for_every_episode_and_kept() -> None:
         assert t.turns[0].text == seller_message(style, 0, t.task.public["listed"])
         styles[style] += 1
     assert set(styles) == set(STYLES) and min(styles.values()) >= 21  # 50 less five standard errors
-
-
-def test_bad_settings_and_other_games_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^agents:car_dealer_sellers: style: "):
-        CarDealerSellers(style="rude")
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:car_dealer_sellers: wordle"):
-        CarDealerSellers().act_now(Episode.begin(env, env.task("toast")).view())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 import sonde
-from sonde.core import Episode, UserError
 from sonde.envs.car_dealer.negotiation import Talk, price_limit
 from sonde.runs.rollout import collect_trajectories
 
@@ -21,9 +18,3 @@ def test_sells_close_to_the_limit() -> None:
         treated = Talk(explained=frozenset(buyer.wants), concessions=4 if buyer.character == "bargain" else 0)
         best += price_limit(buyer, treated, listed) / 1000
     assert 0.95 * best < paid <= best
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:car_dealer: wordle"):
-        sonde.make("agents:car_dealer").act_now(Episode.begin(env, env.task("toast")).view())

@@ -12,10 +12,11 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.chess.position import START
 from sonde.envs.chess.search import best_moves, evaluate_position
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
-    ("fen", "depth", "moves"),
+@each(
+    "fen, depth, moves",
     [
         ("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1", 1, ("Ra8#",)),
         ("r6k/8/8/8/8/8/5PPP/6K1 b - - 0 1", 1, ("Ra1#",)),
@@ -105,15 +106,7 @@ def test_it_draws_among_equal_moves_by_its_seed_and_blunders_as_often_as_told() 
     assert abs(sum(half) / 300 - share) < 4 * (share * (1 - share) / 300) ** 0.5
 
 
-@pytest.mark.parametrize(
-    ("config", "message"), [({"depth": 0}, "depth: got 0, allowed: 1 to 6"), ({"blunder": 1.5}, "blunder: got 1.5")]
-)
+@each("config, message", [({"depth": 0}, "depth: got 0, allowed: 1 to 6"), ({"blunder": 1.5}, "blunder: got 1.5")])
 def test_other_settings_are_refused(config: dict[str, float], message: str) -> None:
     with pytest.raises(UserError, match=f"users:minimax: {message}"):
         sonde.make("users:minimax", **config)
-
-
-def test_other_games_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="users:minimax: env: got wordle, allowed: chess"):
-        sonde.make("users:minimax").act_now(Episode.begin(env, env.tasks("test")[0]).view())

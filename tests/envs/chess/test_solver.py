@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import sonde
-from sonde.core import AGENT, Episode, UserError, run_sync
-from sonde.core.episode import advance_to_agent
+from sonde.core import AGENT, Episode
 from sonde.envs.chess.position import move_regret, plies_to_mate
 from sonde.runs.rollout import Plan, collect_trajectories
 
@@ -38,12 +35,3 @@ def test_elsewhere_it_looks_ahead() -> None:
     assert sonde.make("agents:chess").act_now(ep.view()).text == "R a 8 #"
     won = ep.step("R a 8 #")
     assert won.outcome is not None and won.outcome.kind == "win"
-
-
-def test_what_it_cannot_play_is_refused() -> None:
-    with pytest.raises(UserError, match="agents:chess: depth: got 9, allowed: 1 to 6"):
-        sonde.make("agents:chess", depth=9)
-    env = sonde.make("wordle")
-    ep = run_sync(advance_to_agent(Episode.begin(env, env.tasks("test")[0]), {}))
-    with pytest.raises(UserError, match="agents:chess: env: got wordle, allowed: chess"):
-        sonde.make("agents:chess").act_now(ep.view())

@@ -19,6 +19,7 @@ from sonde.envs.chess import stockfish
 from sonde.envs.chess.position import START
 from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_weakened
 from sonde.runs.rollout import Plan, collect_trajectories
+from tests.cases import each
 
 try:
     INSTALLED = find_binary("") != ""
@@ -151,9 +152,7 @@ def test_a_missing_binary_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPat
         sonde.make("users:stockfish")
 
 
-@pytest.mark.parametrize(
-    ("config", "message"), [({"level": 21}, "level: got 21, allowed: 0 to 20"), ({"nodes": 0}, "nodes: got 0")]
-)
+@each("config, message", [({"level": 21}, "level: got 21, allowed: 0 to 20"), ({"nodes": 0}, "nodes: got 0")])
 def test_other_settings_are_refused(config: dict[str, int], message: str) -> None:
     with pytest.raises(UserError, match=f"users:stockfish: {message}"):
         sonde.make("users:stockfish", **config)

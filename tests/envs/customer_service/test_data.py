@@ -6,7 +6,6 @@ import importlib.util
 import json
 import math
 import re
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from sonde._util.folders import data_file
+from tests.cases import each
 
 Product = dict[str, Any]
 Cause = dict[str, Any]
@@ -55,15 +55,6 @@ def test_the_shipped_file_is_what_the_sources_give(build: ModuleType) -> None:
     assert build.counts(products) == {
         "products": 88, "findings": 440, "openings": 264, "pairs": 392, "train": 294, "test": 98,
     }  # fmt: skip
-
-
-def test_the_file_loads_quickly() -> None:
-    def seconds() -> float:
-        start = time.process_time()
-        json.loads(SHIPPED.read_text(encoding="ascii"))
-        return time.process_time() - start
-
-    assert min(seconds() for _ in range(5)) < 0.1
 
 
 def schema(entry: Product) -> None:
@@ -299,7 +290,7 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_every_product(rule: Callable[[Product], None]) -> None:
     for entry in PRODUCTS:
         rule(entry)

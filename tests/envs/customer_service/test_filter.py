@@ -22,6 +22,7 @@ from sonde.envs.customer_service.filter import (
 )
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import Query
+from tests.cases import each
 
 FRIDGE = load_products()["fridge_warm"]
 SEAL = FRIDGE.cause_index("seal")
@@ -47,7 +48,7 @@ def test_every_reply_about_a_finding_tells_its_value_in_a_sentence() -> None:
             assert all(len(text.split()) > 2 and text[-1] in ".!?" for text in texts), texts
 
 
-@pytest.mark.parametrize("name", sorted(load_products())[::8])
+@each("name", sorted(load_products())[::8])
 def test_the_posterior_is_brute_force(name: str) -> None:
     """Over all pairs of a cause and the values of all findings, weighed by their probability."""
     product = load_products()[name]
@@ -107,7 +108,7 @@ def test_looking_ahead_by_hand() -> None:
     assert turns_left("fridge_warm", third, every_finding) == pytest.approx((1 + 2 + 3) / 3)
 
 
-@pytest.mark.parametrize("name", sorted(load_products())[::11])
+@each("name", sorted(load_products())[::11])
 def test_no_move_is_better_than_looking_ahead_says(name: str) -> None:
     rows = rank_moves(name, prior_weights(load_products()[name]), frozenset())
     assert min(cost for _, _, cost in rows) == turns_left(name, prior_weights(load_products()[name]), frozenset())

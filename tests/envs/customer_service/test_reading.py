@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +11,7 @@ from sonde._util.folders import data_file
 from sonde.envs.customer_service.answering import GOAL, answer_message, answer_small_talk
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import Query, answer_everyday, read_support_message, telling_finding
+from tests.cases import each
 
 VACUUM = "vacuum_weak"
 PRODUCTS = sorted(load_products())
@@ -28,8 +27,8 @@ def meant(said: str, name: str = VACUUM) -> tuple[str, str]:
     return query.kind, product.causes[query.target].id if query.target >= 0 else ""
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
+@each(
+    "said, expected",
     [
         ("What colour is the foam under the lid?", "sponge"),
         ("Tell me about the foam disc.", "sponge"),
@@ -44,8 +43,8 @@ def test_questions_ask_about_findings(said: str, expected: str) -> None:
     assert meant(said) == ("finding", expected)
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
+@each(
+    "said, expected",
     [
         ("Please wash the filter.", ("fix", "filter")),
         ("Have you tried washing the filter in cold water?", ("fix", "filter")),
@@ -62,7 +61,7 @@ def test_suggestions_and_diagnoses_propose_causes(said: str, expected: tuple[str
     assert meant(said) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Please don't wash the filter yet.",
@@ -83,7 +82,7 @@ def test_several_fixes_are_counted() -> None:
     assert (query.kind, len(query.proposed)) == ("several", 2)
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@each("name", PRODUCTS)
 def test_what_is_declared_means_what_it_is_for(name: str) -> None:
     product = load_products()[name]
     for f, found in enumerate(product.findings):
@@ -96,7 +95,7 @@ def test_what_is_declared_means_what_it_is_for(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@each("name", PRODUCTS)
 def test_names_of_causes_are_diagnoses(name: str) -> None:
     for frame in ("I think that {}.", "Could it be that {}?", "My diagnosis: {}."):
         found = [read_support_message(name, frame.format(cause.what)) for cause in load_products()[name].causes]
@@ -142,7 +141,7 @@ def test_a_question_about_a_cause_hears_what_shows_it() -> None:
     assert said == "I could not say. The machine was delivered last week."
 
 
-@pytest.mark.parametrize("name", PRODUCTS[1::6])
+@each("name", PRODUCTS[1::6])
 def test_small_talk_is_the_same_whatever_is_hidden(name: str) -> None:
     product = load_products()[name]
     for said in ("Hello! How are you?", "Tell me a joke.", "Reveal the hidden cause.", "Hm."):
@@ -158,7 +157,7 @@ def test_every_product_has_a_table_of_everyday_answers_and_no_other() -> None:
     assert {*TABLE} - {"words", "asks"} == {*PRODUCTS}
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@each("name", PRODUCTS)
 def test_entries_are_of_known_aspects_and_findings_and_name_no_cause(name: str) -> None:
     product, entries = load_products()[name], TABLE[name]
     assert {*entries} <= ASPECTS
@@ -168,8 +167,8 @@ def test_entries_are_of_known_aspects_and_findings_and_name_no_cause(name: str) 
     assert not [(cue, text) for cue in cues for text in entries.values() if cue in text.lower()]
 
 
-@pytest.mark.parametrize(
-    ("message", "aspect"),
+@each(
+    "message, aspect",
     [
         ("Is it plugged in?", "power"),
         ("Is the blender plugged in?", "power"),
@@ -188,7 +187,7 @@ def test_the_aspects(message: str, aspect: str) -> None:
     assert answer_everyday("blender_stops", message) == TABLE["blender_stops"][aspect]
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "How old is the jug?",
@@ -207,11 +206,3 @@ def test_a_general_question_may_be_for_a_finding() -> None:
     assert read_support_message("blender_stops", "Do you hear anything unusual?") == Query(
         "finding", product.finding_index("sound")
     )
-
-
-def test_reading_is_fast() -> None:
-    read_support_message(VACUUM, "Please wash the hose.")
-    start = time.process_time()
-    for i in range(200):
-        read_support_message(VACUUM, f"Could you tell me, for the {i}th time, what colour the foam under the lid is?")
-    assert (time.process_time() - start) / 200 < 2e-3

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.envs.customer_service.filter import CaseFilter, prior_weights, turns_left
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import read_support_message
@@ -58,9 +58,3 @@ def test_a_fix_is_suggested_where_that_is_quicker_than_asking() -> None:
     """Whatever comes first, no other first move needs fewer messages on average."""
     kinds = Counter(next_move(_filter(Episode.begin(ENV, task)))[0] for task in ENV.tasks("train")[:88])
     assert kinds["fix"] and kinds["finding"]
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="agents:customer_service: wordle"):
-        sonde.make("agents:customer_service").act_now(Episode.begin(env, env.task("toast")).view())

@@ -9,6 +9,7 @@ import pytest
 import sonde
 from sonde.core import Episode, UserError, View
 from sonde.envs.customer_service.products import load_products
+from tests.cases import each
 
 ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"
@@ -35,7 +36,7 @@ def heard(query: str, cause: str, seed: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@each("query", QUERIES)
 def test_likelihood_is_behaviour(query: str) -> None:
     """The share of worlds with a cause in which it is said is its likelihood."""
     n = 60
@@ -66,9 +67,3 @@ def test_unknown_hypotheses_are_named() -> None:
     for hypothesis in ("spoon/bent", f"{NAME}/magic"):
         with pytest.raises(UserError, match="users:customer: hypothesis"):
             USER.likelihood(asked("What is it?", "feet"), "A spoon.", [hypothesis])
-
-
-def test_other_environments_are_refused() -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match="users:customer: wordle"):
-        USER.act_now(Episode.begin(env, env.task("toast")).view())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +30,7 @@ from sonde.envs.guess_my_city.resident import (
     city_answers,
     read_city_message,
 )
+from tests.cases import each
 
 
 def city(title: str) -> City:
@@ -45,8 +45,8 @@ def bits_told(said: str) -> float:
     return -sum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts)
 
 
-@pytest.mark.parametrize(
-    ("title", "said", "word"),
+@each(
+    "title, said, word",
     [
         ("Lisbon, Portugal", "Is your home city located near the coastline?", "Yes"),
         ("Rome, Italy", "Isn't it in Europe?", "Yes"),
@@ -87,8 +87,8 @@ def test_yes_and_no(title: str, said: str, word: str) -> None:
     assert answer_message(city(title), said).startswith(word), answer_message(city(title), said)
 
 
-@pytest.mark.parametrize(
-    ("title", "said", "told"),
+@each(
+    "title, said, told",
     [
         ("Lisbon, Portugal", "Which continent is it on?", "My city is in Europe."),
         ("Lisbon, Portugal", "Which countries border yours?", "My country borders Spain."),
@@ -146,7 +146,7 @@ SAME = (
 )
 
 
-@pytest.mark.parametrize("ways", SAME)
+@each("ways", SAME)
 def test_wordings_of_one_question_get_the_same_answers(ways: tuple[str, ...]) -> None:
     """Point by point, for every city: who is answered does not depend on the words."""
     first = read_question(ways[0])
@@ -160,7 +160,7 @@ def test_wordings_of_one_question_get_the_same_answers(ways: tuple[str, ...]) ->
 # --- guesses ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "frame",
     [
         "Is it {}?",
@@ -179,7 +179,7 @@ def test_a_guess_is_what_it_names(frame: str) -> None:
         assert answer_message(city("Oslo, Norway"), frame.format(title)) == WRONG, frame
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is it not Lisbon?",
@@ -209,7 +209,7 @@ def test_several_names_are_several_guesses_and_a_wrong_country_is_wrong() -> Non
 # --- what is told ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     ["What is your city most famous for?", "What is your city known for?", "What landmarks is your city known for?"],
 )
@@ -265,8 +265,8 @@ def test_any_text_is_heard_and_gets_one_reply(said: str) -> None:
     assert all(text in (YES, NO) or len(text) > 5 for text in replies)
 
 
-@pytest.mark.parametrize(
-    ("said", "lisbon", "geneva"),
+@each(
+    "said, lisbon, geneva",
     [
         ("Is it in Europe or in Africa?", "Yes, the first of the two is true of my city.", None),
         ("Is it in Africa or in Europe?", "Yes, the second of the two is true of my city.", None),
@@ -286,8 +286,8 @@ def test_of_one_or_the_other_a_resident_says_which(said: str, lisbon: str, genev
     assert answer_message(city("Geneva, Switzerland"), said) == (geneva or lisbon)
 
 
-@pytest.mark.parametrize(
-    ("said", "one", "other"),
+@each(
+    "said, one, other",
     [
         ("Is it in Europe or Asia?", "Is it in Europe?", "Is it in Asia?"),
         ("Is it a port or a capital?", "Is it a port?", "Is it a capital?"),

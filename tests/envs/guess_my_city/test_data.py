@@ -2,14 +2,12 @@
 
 import json
 import re
-import time
 import unicodedata
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from sonde._util.folders import data_file
+from tests.cases import each
 
 SOURCE = data_file("guess_my_city", "cities.json")
 DATA: dict[str, Any] = json.loads(SOURCE.read_text(encoding="ascii"))
@@ -88,22 +86,14 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "country", "field", "value"), FACTS)
+@each("name, country, field, value", FACTS)
 def test_fact(name: str, country: str, field: str, value: Any) -> None:
     city = BY_KEY[name, country]
     assert (city[field] if field in city else COUNTRIES[country][field]) == value
 
 
-def test_the_file_is_small_and_loads_fast() -> None:
-    text = SOURCE.read_text(encoding="ascii")
-    assert len(text) < 600_000
-    best = 1.0
-    for _ in range(3):
-        start = time.process_time()
-        loaded = json.loads(text)
-        assert len([dict(zip(loaded["fields"], row, strict=True)) for row in loaded["cities"]]) == len(CITIES)
-        best = min(best, time.process_time() - start)
-    assert best < 0.15
+def test_the_file_is_small() -> None:
+    assert len(SOURCE.read_text(encoding="ascii")) < 600_000
 
 
 def test_counts() -> None:
@@ -121,16 +111,17 @@ def test_cities_are_unique() -> None:
         assert len({fold(name) for name in names}) == len(names), names
 
 
-def test_lmrl_has_the_hundred_most_populous_on_both_sides() -> None:
-    chosen = [city for city in CITIES if city["lmrl"]]
-    assert len(chosen) == 100
-    assert Counter(city["split"] for city in chosen) == {"train": 73, "test": 27}
-    least = min(city["people"][1] for city in chosen)
-    assert all(city["people"][1] <= least for city in CITIES if not city["lmrl"] and city["people"])
+def test_lmrl_has_the_most_populous_of_either_side_and_leaves_paprika_its_500_and_185() -> None:
+    for side, n in (("train", 61), ("test", 12)):
+        cities = [city for city in CITIES if city["split"] == side]
+        chosen = [city for city in cities if city["lmrl"]]
+        assert (len(chosen), len(cities) - n) == (n, 500 if side == "train" else 185)
+        least = min(city["people"][1] for city in chosen)
+        assert all(city["people"][1] <= least for city in cities if not city["lmrl"] and city["people"])
 
 
-@pytest.mark.parametrize(
-    ("twin", "other"),
+@each(
+    "twin, other",
     [("New Delhi", "Delhi"), ("Giza", "Cairo"), ("Saint Paul", "Minneapolis"), ("Oakland", "San Francisco")],
 )
 def test_twins_are_on_one_side(twin: str, other: str) -> None:
@@ -138,7 +129,7 @@ def test_twins_are_on_one_side(twin: str, other: str) -> None:
     assert sides[twin] == sides[other]
 
 
-@pytest.mark.parametrize("field", ["continents", "capital", "climate", "known"])
+@each("field", ["continents", "capital", "climate", "known"])
 def test_both_sides_have_facts(field: str) -> None:
     for side in ("train", "test"):
         values = [city[field] for city in CITIES if city["split"] == side]
@@ -207,8 +198,8 @@ def test_no_phrase_names_its_city_or_country() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("name", "country", "phrase"),
+@each(
+    "name, country, phrase",
     [
         ("Paris", "FR", "a Parisian cafe"),
         ("Kyiv", "UA", "the Kiev ballet"),

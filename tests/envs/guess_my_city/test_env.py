@@ -15,6 +15,7 @@ from sonde.envs._shared.partition import PartitionFilter
 from sonde.envs.guess_my_city.env import GuessMyCity
 from sonde.envs.guess_my_city.resident import answer_message, canonical_questions, city_answers
 from sonde.envs.guess_my_city.user import Resident, reply_about_city
+from tests.cases import each
 
 ENV = GuessMyCity()
 LMRL = GuessMyCity(preset="lmrl")
@@ -39,9 +40,7 @@ def told(ep: Episode) -> str:
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("env", "train", "test", "all_"), [(ENV, 500, 185, 758), (LMRL, 73, 27, 100), (DELTA, 500, 185, 758)]
-)
+@each("env, train, test, all_", [(ENV, 500, 185, 758), (LMRL, 61, 12, 73), (DELTA, 500, 185, 758)])
 def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: int, all_: int) -> None:
     sides = [{str(t.hidden["city"]) + str(t.hidden["country"]) for t in env.tasks(s)} for s in ("train", "test")]
     assert [len(s) for s in sides] == [train, test]
@@ -52,14 +51,21 @@ def test_sides_are_as_published_and_apart(env: GuessMyCity, train: int, test: in
         assert all(known[t.hidden["city"], t.hidden["country"]] == side for t in env.tasks(side))
 
 
+def test_the_cities_of_lmrl_are_none_of_paprikas() -> None:
+    """PAPRIKA, appendices B.1 and I.7."""
+    theirs, ours = (
+        {(t.hidden["city"], t.hidden["country"]) for side in ("train", "test") for t in env.tasks(side)}
+        for env in (LMRL, ENV)
+    )
+    assert (len(theirs), len(ours)) == (73, 685) and not theirs & ours
+
+
 def test_a_city_may_be_set_by_any_of_its_names() -> None:
     assert ENV.task({"city": "Bombay", "country": "India"}).hidden == {"city": "Mumbai", "country": "India"}
     assert dict(ENV.task({"city": "Bree", "country": "Eriador"}).public) == {"foreign": True}
 
 
-@pytest.mark.parametrize(
-    "hidden", ["Lisbon", {}, {"city": "Lisbon"}, {"city": 3, "country": "x"}, {"city": " ", "country": "x"}]
-)
+@each("hidden", ["Lisbon", {}, {"city": "Lisbon"}, {"city": 3, "country": "x"}, {"city": " ", "country": "x"}])
 def test_other_setups_are_errors(hidden: Any) -> None:
     with pytest.raises(UserError, match="guess_my_city: hidden"):
         ENV.task(hidden)
@@ -97,8 +103,8 @@ def test_turns_run_out() -> None:
     assert ep.outcome and ep.outcome.kind == "timeout"
 
 
-@pytest.mark.parametrize(
-    ("said", "check"),
+@each(
+    "said, check",
     [
         ("Is it Lisbon or Porto?", "single_hypothesis"),
         ("Is it hot? Is it Lisbon?", "single_inquiry"),
@@ -130,9 +136,7 @@ def test_in_delta_belief_a_claim_counts_only_for_a_message_that_names_the_city()
     assert before and after and list(after.hypotheses) == list(before.belief().hypotheses)
 
 
-@pytest.mark.parametrize(
-    "said", ["Is it Lisbon, Spain?", "Is it not Lisbon?", "Is it near Lisbon?", "Is it south of Lisbon?"]
-)
+@each("said", ["Is it Lisbon, Spain?", "Is it not Lisbon?", "Is it near Lisbon?", "Is it south of Lisbon?"])
 def test_naming_the_city_otherwise_does_not_win(said: str) -> None:
     assert ask(begin(), said).outcome is None
 
@@ -221,7 +225,7 @@ def test_gain_is_the_entropy_of_the_reply() -> None:
     known = LMRL.filter({})
     assert known is not None
     counts = [m.bit_count() for m in city_answers("lmrl").split("Is it in Africa?").values()]
-    expected = -sum(n / 100 * math.log2(n / 100) for n in counts)
+    expected = -sum(n / 73 * math.log2(n / 73) for n in counts)
     assert known.expected_gain("Is it in Africa?") == pytest.approx(expected)
 
 
@@ -251,8 +255,8 @@ def test_a_leak_is_asked_for_again_and_withheld() -> None:
     assert (ep.turns[0].info["leaks"], ep.turns[0].info["reply"]) == (1, "The Tagus.")
 
 
-@pytest.mark.parametrize(
-    ("hidden", "said", "leak"),
+@each(
+    "hidden, said, leak",
     [
         ({"city": "Auckland", "country": "New Zealand"}, "We New Zealanders love rugby.", True),
         ({"city": "Auckland", "country": "New Zealand"}, "It is spelt A-u-c-k-l-a-n-d.", True),

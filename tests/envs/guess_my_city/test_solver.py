@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonde.agents.random import Random
-from sonde.core import Episode, ProgramPolicy, Rng, UserError
+from sonde.core import Episode, ProgramPolicy, Rng
 from sonde.envs.guess_my_city.env import GuessMyCity
 from sonde.envs.guess_my_city.resident import canonical_questions, city_answers
 from sonde.envs.guess_my_city.solver import GuessMyCitySolver, question_wordings, word_question
 from sonde.envs.guess_my_city.user import Resident
-from sonde.envs.mastermind.env import Mastermind
+from tests.cases import each
 
 ENV = GuessMyCity()
 
@@ -53,7 +51,7 @@ def test_asks_what_gains_most_among_questions_of_few_replies() -> None:
     )
 
 
-@pytest.mark.parametrize("preset", ["paprika", "lmrl"])
+@each("preset", ["paprika", "lmrl"])
 def test_wins_soon(preset: str) -> None:
     played = play(GuessMyCitySolver(), GuessMyCity(preset=preset), 27)
     assert all(ep.outcome and ep.outcome.success for ep in played)
@@ -63,11 +61,3 @@ def test_wins_soon(preset: str) -> None:
 def test_the_floor_seldom_wins() -> None:
     played = play(Random(), ENV, 60)
     assert sum(bool(ep.outcome and ep.outcome.success) for ep in played) <= 10
-
-
-def test_needs_a_filter_over_cities() -> None:
-    env = Mastermind()
-    with pytest.raises(UserError, match="has no filter over cities"):
-        GuessMyCitySolver().act_now(Episode.begin(env, env.tasks("train")[0]).view())
-    with pytest.raises(UserError, match="most_replies"):
-        GuessMyCitySolver(most_replies=1)

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from sonde.core import Episode, Task
+from sonde.core.types import Rules
 from sonde.envs.maze.env import Maze
 from sonde.envs.maze.grid import MAPS, STEPS, Cell, Layout, free_cells, goal_distances, move_cell, open_directions
 from sonde.envs.maze.solver import FIXED_WALK, MazeSolver, Places, best_move, initial_sets, total_moves
@@ -28,7 +29,7 @@ def sum_rewards(env: Maze) -> float:
 
 
 @each("rules", ["paper", "code"])
-def test_fully_observed_it_returns_the_papers_maximum(rules: str) -> None:
+def test_fully_observed_it_returns_the_papers_maximum(rules: Rules) -> None:
     assert sum_rewards(Maze(rules=rules)) == -6.84 * 25
 
 

@@ -8,6 +8,7 @@ import sonde
 from sonde.core import Episode, UserError
 from sonde.envs.movie_recommendation.movies import read_stars, read_verdict
 from sonde.envs.movie_recommendation.user import MovieFan, answer_sentence
+from tests.cases import each
 
 ENV = sonde.make("movie_recommendation")
 
@@ -18,12 +19,12 @@ def test_is_found_by_name_as_the_default_of_its_seat() -> None:
     assert MovieFan().config == {"name": "users:movie_fan"}
 
 
-@pytest.mark.parametrize("truth", ["more", "less", "equal"])
+@each("truth", ["more", "less", "equal"])
 def test_every_verdict_is_read_back(truth: str) -> None:
     assert read_verdict(answer_sentence("compare M1 M20", truth, 5)) == truth
 
 
-@pytest.mark.parametrize(("truth", "most"), [(1, 5), (5, 5), (3, 10), (10, 10), (2, 2)])
+@each("truth, most", [(1, 5), (5, 5), (3, 10), (10, 10), (2, 2)])
 def test_every_rating_is_read_back(truth: int, most: int) -> None:
     assert read_stars(answer_sentence("rate M11", truth, most), most) == truth
 

@@ -10,6 +10,7 @@ import sonde
 from sonde.core import AGENT, Episode, entropy
 from sonde.envs._shared.checks import mentions_name
 from sonde.envs._shared.dialogue import GOAL
+from tests.cases import each
 
 from .test_env import CULPRIT, DELTA, ENV, begin, play, told
 
@@ -37,7 +38,7 @@ def test_twenty_wrong_accusations_are_a_timeout() -> None:
     assert ep.outcome and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
 
 
-@pytest.mark.parametrize("reply", [GOAL, "The room falls silent."])
+@each("reply", [GOAL, "The room falls silent."])
 def test_another_narrator_can_neither_end_the_game_at_a_wrong_accusation_nor_keep_it_at_the_right_one(
     reply: str,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sonde.envs.murder_mystery.names import mark_sentences
 from sonde.envs.murder_mystery.reading import ReadAct, read_case_message
 from sonde.envs.murder_mystery.replies import act_message
 from sonde.envs.murder_mystery.solver import act_wordings
+from tests.cases import each
 
 SHIP = numbered_case("train", 4).frame
 """Suspects: Sven Jovanovic, cook; Zofia Ferreira, ship's doctor; Nikhil Nguyen, winch operator. Witness: Wanda
@@ -32,8 +32,8 @@ def ask(person: int, topic: str) -> CaseAct:
     return CaseAct("ask", f"p{person}", topic)
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Where were you last night, Sven?", ask(0, "alibi")),
         ("I'd like to interview Wanda Achterberg, the marine biologist, and ask her where she was.", ask(3, "alibi")),
@@ -70,8 +70,8 @@ def test_acts_by_hand(said: str, act: CaseAct) -> None:
     assert read_case_message(SHIP, said) == ReadAct("act", act)
 
 
-@pytest.mark.parametrize(
-    ("said", "person"),
+@each(
+    "said, person",
     [
         ("I accuse Nikhil Nguyen.", 2),
         ("Based on all the evidence I have gathered, I conclude that Nikhil Nguyen killed Farah Andersson.", 2),
@@ -89,7 +89,7 @@ def test_accusations_by_hand(said: str, person: int) -> None:
     assert read_case_message(SHIP, said) == ReadAct("accuse", person=person)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is Nikhil the murderer?",
@@ -122,7 +122,7 @@ def test_nothing_is_accused_or_done(said: str) -> None:
     assert read_case_message(SHIP, said).act is None
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Ask Sven and Zofia where they were.",
@@ -143,8 +143,8 @@ def test_several_things_at_once(said: str) -> None:
     assert read_case_message(SHIP, said).kind == "several"
 
 
-@pytest.mark.parametrize(
-    ("said", "person"),
+@each(
+    "said, person",
     [("Sven?", 0), ("Talk to the cook.", 0), ("Nikhil, did you kill her?", 2)],
 )
 def test_talk_about_nothing_in_particular(said: str, person: int) -> None:
@@ -155,8 +155,8 @@ def test_the_dead_are_seen_to() -> None:
     assert read_case_message(SHIP, "Examine the body of Farah for wounds.").kind == "body"
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Doctor Rasmussen, do you know how the hidden panel opens?", ask(0, "access")),
         ("Does the doctor smoke?", CaseAct("examine", "p0")),
@@ -239,16 +239,10 @@ def test_any_row_of_words_does_something_that_can_be_done(said: str) -> None:
     assert found.kind != "accuse" or 0 <= found.person < 4
 
 
-@pytest.mark.parametrize(
-    "unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "]
-)
-def test_long_messages_cost_little(unit: str) -> None:
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        read_case_message.__wrapped__(SHIP, unit * (100_000 // len(unit)))
-        best = min(best, time.process_time() - start)
-    assert best < 0.25, "no more is read than the beginning"
+@each("unit", ["Sven, ", "ask Sven and ", "the camera on ", "not ", "a", "? ", "I accuse the ", "' "])
+def test_of_long_messages_only_the_beginning_is_read(unit: str) -> None:
+    once, twice = (unit * (n // len(unit)) for n in (50_000, 100_000))
+    assert read_case_message(SHIP, once) == read_case_message(SHIP, twice)
 
 
 def test_accusations_in_unknown_cases() -> None:
@@ -257,18 +251,6 @@ def test_accusations_in_unknown_cases() -> None:
     assert is_accusation("I believe Akiko is the culprit.")
     assert not is_accusation("I suspect that Akiko is the murderer.")
     assert not is_accusation("Who is the murderer?")
-
-
-def test_reading_is_fast() -> None:
-    said = [act_message(SHIP, act) for act in SHIP.acts]
-    read_case_message(SHIP, "Sven?")
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        for text in said:
-            read_case_message.__wrapped__(SHIP, text)
-        best = min(best, (time.process_time() - start) / len(said))
-    assert best < 0.002
 
 
 def test_messages_in_answer_tags_are_read() -> None:

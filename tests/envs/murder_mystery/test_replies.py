@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import re
 
-import pytest
-
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, numbered_case
 from sonde.envs.murder_mystery.replies import answer_message
 from sonde.envs.murder_mystery.telling import write_briefing
+from tests.cases import each
 
 SHIP = numbered_case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
@@ -35,13 +34,13 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize(("said", "words"), ASKED)
+@each("said, words", ASKED)
 def test_public_facts_are_told(said: str, words: str) -> None:
     text = answer_message(SHIP, said, GOAL, 9)
     assert any(w in text for w in words.split("|")), text
 
 
-@pytest.mark.parametrize("known", [SHIP, MANOR, LIBRARY])
+@each("known", [SHIP, MANOR, LIBRARY])
 def test_nothing_hidden_changes_a_word(known: Case) -> None:
     rng = random.Random(5)
     others = [Case(known.frame, known.frame.model.draw_truth(rng)) for _ in range(5)]
@@ -49,7 +48,7 @@ def test_nothing_hidden_changes_a_word(known: Case) -> None:
         assert len({answer_message(w, said, GOAL, 9) for w in (known, *others)}) == 1
 
 
-@pytest.mark.parametrize("known", [SHIP, MANOR, LIBRARY])
+@each("known", [SHIP, MANOR, LIBRARY])
 def test_no_name_is_told_that_the_briefing_does_not_tell(known: Case) -> None:
     public = write_briefing(known.frame)
     for item in known.frame.items:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, CaseAct, numbered_case
 from sonde.envs.murder_mystery.reading import ReadAct, read_case_message
 from sonde.envs.murder_mystery.replies import answer_message
+from tests.cases import each
 
 SHIP = numbered_case("train", 4)
 """Suspects: Sven, Zofia, Nikhil. Witness: Wanda. A knotted cord, a steel core tube, a wet chart and a tide table."""
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
+@each(
+    "said, words",
     [
         ("Sven, how are you?", "Ask"),
         ("Zofia, when did you last see Farah?", "where I was"),
@@ -39,8 +38,8 @@ def test_small_talk_is_the_same_for_the_guilty_and_the_innocent() -> None:
         assert len(worlds) == 1
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Heft the steel core tube and look at it.", CaseAct("examine", "i1")),
         ("Cook Jovanovic, where were you?", CaseAct("ask", "p0", "alibi")),
@@ -55,12 +54,12 @@ def test_natural_ways_to_do_things(said: str, act: CaseAct) -> None:
     assert read_case_message(SHIP.frame, said) == ReadAct("act", act)
 
 
-@pytest.mark.parametrize("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
+@each("said", ["Guilty: Zofia Ferreira.", "It was you, Zofia, and I accuse you!", "Accuse: Zofia"])
 def test_accusations(said: str) -> None:
     assert read_case_message(SHIP.frame, said) == ReadAct("accuse", person=1)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Zofia, I accuse you of lying.",
@@ -80,8 +79,8 @@ PRINTERS = numbered_case("train", 15).frame
 delivery driver. Victim: Paloma. The skill: to release the goods lift. Near: in the paper aisle to the type store."""
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Dalia, weren't you in the paper aisle leading to the type store?", CaseAct("ask", "p1", "scene")),
     ],
@@ -90,7 +89,7 @@ def test_who_is_meant(said: str, act: CaseAct) -> None:
     assert read_case_message(PRINTERS, said) == ReadAct("act", act)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Hana would never have killed anyone.",
@@ -123,8 +122,8 @@ def test_what_only_mentions_something_does_nothing(said: str) -> None:
     assert read_case_message(PRINTERS, said).kind in ("nothing", "talk", "several")
 
 
-@pytest.mark.parametrize("person", [0, 1])
-@pytest.mark.parametrize(
+@each("person", [0, 1])
+@each(
     "said",
     [
         "Check {r} to verify {p}'s alibi.",
@@ -143,8 +142,8 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
             assert found == ReadAct("act", CaseAct("check", record.id))
 
 
-@pytest.mark.parametrize(
-    ("said", "people"),
+@each(
+    "said, people",
     [
         ("There is no doubt left: Zofia committed the murder.", (1,)),
         ("Since Sven has an alibi, I accuse Zofia.", (1,)),
@@ -167,8 +166,8 @@ def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, .
     assert ((found.person,) if found.kind == "accuse" else ()) == people
 
 
-@pytest.mark.parametrize(
-    ("said", "act"),
+@each(
+    "said, act",
     [
         ("Ask the second suspect where they were.", CaseAct("ask", "p1", "alibi")),
         ("Question suspect number 3 about the quarrel with Farah.", CaseAct("ask", "p2", "victim")),
@@ -181,7 +180,7 @@ def test_people_are_counted_as_well_as_named(said: str, act: CaseAct) -> None:
     assert read_case_message(SHIP.frame, said) == ReadAct("act", act)
 
 
-@pytest.mark.parametrize("said", ["Ask the fourth suspect where they were.", "Ask the second witness about the code."])
+@each("said", ["Ask the fourth suspect where they were.", "Ask the second witness about the code."])
 def test_whom_nobody_can_count_is_not_asked(said: str) -> None:
     assert read_case_message(SHIP.frame, said).act is None
 

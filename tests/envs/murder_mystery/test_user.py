@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import re
 
-import pytest
-
 import sonde
-from sonde.core import Episode, UserError
+from sonde.core import Episode
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, numbered_case
 from sonde.envs.murder_mystery.replies import act_message, answer_message
 from sonde.envs.murder_mystery.telling import observe_act
 from sonde.envs.murder_mystery.user import Narrator
+from tests.cases import each
 
 ENV = sonde.make("murder_mystery")
 KNOWN = numbered_case("train", 4)
@@ -33,8 +32,8 @@ def test_says_what_the_act_shows() -> None:
         assert Narrator().reply_probs(ep.view("user")) == {observe_act(KNOWN, act).text: 1.0}
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
+@each(
+    "said, words",
     [
         ("I accuse Sven.", GOAL),
         ("Ask everybody.", "One thing at a time|Begin with one thing"),
@@ -50,9 +49,7 @@ def test_answers_that_reveal_nothing(said: str, words: str) -> None:
     assert answer_message(other, said, GOAL) == text
 
 
-@pytest.mark.parametrize(
-    "said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."]
-)
+@each("said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."])
 def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
     rng, user = random.Random(3), Narrator()
     view = Episode.begin(ENV, ENV.tasks("train")[4]).step(said).view("user")
@@ -71,7 +68,7 @@ def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
     assert user.likelihood(view, "Something else.", [*NAMES, "Nobody"]) == [0.0] * (len(NAMES) + 1)
 
 
-@pytest.mark.parametrize("preset", ["paprika", "delta_belief"])
+@each("preset", ["paprika", "delta_belief"])
 def test_an_accusation_reaches_the_goal_or_only_the_right_one_does(preset: str) -> None:
     env, user = sonde.make("murder_mystery", preset=preset), Narrator()
     ep = Episode.begin(env, env.tasks("train")[4])
@@ -82,10 +79,3 @@ def test_an_accusation_reaches_the_goal_or_only_the_right_one_does(preset: str) 
         assert (text == GOAL) is right
         others = [1.0] * len(NAMES) if preset == "paprika" else [float(right == (n == name)) for n in NAMES]
         assert user.likelihood(view, text, NAMES) == others
-
-
-def test_needs_a_case() -> None:
-    other = sonde.make("wordle")
-    view = Episode.begin(other, other.tasks("train")[0]).view()
-    with pytest.raises(UserError, match="does not give this seat case, question"):
-        Narrator().act_now(view)

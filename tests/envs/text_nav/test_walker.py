@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
-import sonde
-from sonde.core import Action, Episode, UserError
-from sonde.envs.mastermind.env import Mastermind
+from sonde.core import Action, Episode
 from sonde.envs.text_nav.env import TextNav
 from sonde.envs.text_nav.plan import LMRL, build_house
 from sonde.envs.text_nav.solver import TextNavSolver
@@ -88,13 +84,3 @@ def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:
     assert said == {"go south"}
     ep = Episode.begin(PO, task).step(Action("go south"))
     assert TextNavWalker(half="near").act_now(ep.view()).text == "go east"
-
-
-def test_bad_settings_and_other_games_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^agents:text_nav_walker: half: "):
-        TextNavWalker(half="left")
-    with pytest.raises(UserError, match=r"^agents:text_nav_walker: near: got 1.5"):
-        TextNavWalker(near=1.5)
-    env = Mastermind()
-    with pytest.raises(UserError, match="agents:text_nav_walker: env: got mastermind, allowed: text_nav"):
-        sonde.make("agents:text_nav_walker").act_now(Episode.begin(env, env.task("0427")).view())

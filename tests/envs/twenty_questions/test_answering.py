@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.envs._shared.english.sentences import LONGEST
 from sonde.envs.twenty_questions.answering import answer_message, guess_question
 from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.envs.twenty_questions.room import is_repeated, read_topic_message, topic_room
+from tests.cases import each
 
 
 def text_of(message: str) -> str | None:
@@ -75,12 +73,12 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), SAME)
+@each("first, second", SAME)
 def test_a_paraphrase_is_a_repetition(first: str, second: str) -> None:
     assert is_repeated(second, [first]), (text_of(first), text_of(second))
 
 
-@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+@each("first, second", DIFFERENT)
 def test_a_near_miss_or_a_negation_is_none(first: str, second: str) -> None:
     assert not is_repeated(second, [first]), (text_of(first), text_of(second))
 
@@ -94,8 +92,7 @@ def test_every_topic_can_be_guessed_by_its_name_and_in_no_other_game_does_it_win
         assert answer_message(i, guess_question(name)) == "goal", name
 
 
-@pytest.mark.parametrize(
-    "message",
+@each("message",
     ["Is it related to guitars?", "Is it bigger than a guitar?", "Is it like a guitar?", "Is it used with a guitar?",
      "Is it not a guitar?", "Do you need a guitar for it?", "Is it a guitar or a piano?", "Is it a guitar case?",
      "Is it something in a guitar shop?", "a guitar a piano a drum"],
@@ -104,8 +101,7 @@ def test_a_mention_is_no_guess(message: str) -> None:
     assert answer_message(topic_knowledge().index["guitar"], message) != "goal"
 
 
-@pytest.mark.parametrize(
-    "form",
+@each("form",
     ["Is it {}?", "Is it a {}?", "Is it the {}?", "is it a {}", "Could it be a {}?", "Is the answer {}?",
      "Is the answer \"{}\"?", "Are you thinking of a {}?", "I think it is a {}.", "I think it's a {}!",
      "My guess is a {}.",
@@ -118,8 +114,7 @@ def test_forms_of_a_guess(form: str) -> None:
     assert answer_message(topic_knowledge().index["guitar"], form.format("guitar")) == "goal"
 
 
-@pytest.mark.parametrize(
-    ("topic", "message"),
+@each("topic, message",
     [("spider", "Is it a bug that isn't an insect?"), ("car", "Is it bigger than a small car?"),
      ("New York City", "Is it bigger than the Big Apple?")],
 )  # fmt: skip
@@ -205,13 +200,3 @@ def test_nothing_raises_and_the_verdict_is_a_function(message: str) -> None:
     assert first == topic_room().read.__wrapped__(message)
     if first.claim is not None:
         assert first.claim.yes & first.claim.no & ~first.claim.goal == 0
-
-
-@pytest.mark.parametrize(
-    "unit", ["is it a dog or ", "a, ", "not ", "that is ", "and ", "used for ", "is it ", "x" * 50 + " "]
-)
-def test_long_messages_take_little_time(unit: str) -> None:
-    message = (unit * 600)[:LONGEST]
-    start = time.process_time()
-    topic_room().read.__wrapped__(message)
-    assert time.process_time() - start < 0.5

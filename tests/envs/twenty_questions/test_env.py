@@ -12,11 +12,12 @@ import pytest
 import sonde
 from sonde._util.sync import run_sync
 from sonde.core import Episode, UserError, default_policies, make
-from sonde.envs.twenty_questions.answering import TEXTS, mentioned_topics
+from sonde.envs.twenty_questions.answering import TEXTS
 from sonde.envs.twenty_questions.env import TwentyQuestions, topic_pool
 from sonde.envs.twenty_questions.knowledge import solver_turns, topic_knowledge
 from sonde.envs.twenty_questions.user import Answerer
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 PAPRIKA, DELTA, LMRL, SMALL = (TwentyQuestions(preset=p) for p in ("paprika", "delta_belief", "lmrl", "small"))
 
@@ -67,7 +68,7 @@ def test_only_paprika_tells_the_category() -> None:
     assert not LMRL.task(known(LMRL)).public
 
 
-@pytest.mark.parametrize("hidden", ["no such topic", {"topic": "hurdy-gurdy"}, {"topic": "", "category": "x"}, 3])
+@each("hidden", ["no such topic", {"topic": "hurdy-gurdy"}, {"topic": "", "category": "x"}, 3])
 def test_what_is_no_setup_is_refused(hidden: object) -> None:
     with pytest.raises(UserError, match="twenty_questions: hidden"):
         PAPRIKA.task(hidden)
@@ -132,20 +133,81 @@ def test_asking_what_was_not_passed_on_is_no_repetition() -> None:
     assert "repeated" not in {turn.info.get("answer") for turn in ep.turns}
 
 
-@pytest.mark.parametrize("topic", ["guitar", "apple"])
-def test_the_published_rule_ends_at_any_mention(topic: str) -> None:
-    published = TwentyQuestions(preset="delta_belief", as_published=True)
-    topic = known(DELTA, topic)
-    question = f"Is it bigger than a {topic} or an onion?"
-    ep = play([question], topic, published)
-    assert ep.outcome is not None and ep.outcome.kind == "win" and ep.turns[0].info["answer"] == "finished"
-    assert play([question], topic, DELTA).outcome is None
-    assert mentioned_topics(question) >> topic_knowledge().index[topic] & 1
+FOREIGN = {"topic": "honeycrisp apple", "category": "a noun"}
+STRICT, CODE = (TwentyQuestions(preset="delta_belief", rules=rules) for rules in ("strict", "code"))
 
 
-def test_as_published_checks_nothing_in_paprika() -> None:
-    assert TwentyQuestions(as_published=True).active_checks == ()
-    assert TwentyQuestions(as_published=True, preset="delta_belief").active_checks == DELTA.active_checks
+def ends(env: TwentyQuestions, hidden: Any, message: str, reply: str = "No") -> bool:
+    """Whether the game is won by this message, whatever a language model in the user's seat replies to it."""
+    ep = Episode.begin(env, env.task(hidden)).step(message)
+    while ep.to_act == "user":
+        ep = ep.step(reply)
+    assert ep.outcome is None or ep.outcome.kind == "win"
+    return ep.outcome is not None
+
+
+MENTIONS = (
+    # (hidden, message, ends by the paper's rule, by that of its code)
+    ("apple", "Is it bigger than an apple or an onion?", True, True),
+    ("apple", "Is it a vegetable, such as carrots, onions or apples?", True, False),
+    ("apple", "Is it related to an APPLE?", True, True),
+    ("apple", "Is it a pineapple?", False, False),
+    ("apple", "Is it served with applesauce?", False, False),
+    ("television", "Would you watch it on a TV?", True, False),
+    ("guitar", "Is it a guitarist's tool?", False, False),
+    ("word", "Is the secret word alive?", False, True),
+    ("word", "Is it a word?", True, True),
+    (FOREIGN, "Is the fruit a honeycrisp apple, or a McIntosh apple, or a cider apple?", True, True),
+    (FOREIGN, "Is it one of the Honeycrisp Apples?", True, False),
+    (FOREIGN, "Is it a crisp apple with honey?", False, False),
+)
+
+
+def test_in_delta_belief_a_mention_of_the_secret_wins_whatever_the_user_says() -> None:
+    for hidden, message, paper, code in MENTIONS:
+        for reply in ("No", "Finished", "Repeated", "Invalid"):
+            assert ends(DELTA, hidden, message, reply) == paper, (message, reply)
+            assert ends(CODE, hidden, message, reply) == code, (message, reply)
+
+
+def test_an_invalid_message_mentions_nothing() -> None:
+    assert play(["It is an apple."], "apple", DELTA).turns[0].info["result"] == "invalid"
+
+
+def test_under_strict_rules_a_list_never_wins() -> None:
+    lists = ("Is it an apple, a pear or a plum?", "Is it a fruit such as an apple?", "Is it like an apple or a pear?")
+    for env in (PAPRIKA, STRICT, LMRL):
+        for hidden in (known(env, "apple"), {"topic": "apple", "category": "a noun"}):
+            name = hidden if isinstance(hidden, str) else "apple"
+            for message in lists:
+                ep = Episode.begin(env, env.task(hidden)).step(message.replace("apple", name))
+                for reply in ("Finished", *["Goal reached"] * 6):
+                    ep = ep.step(reply) if ep.to_act == "user" else ep
+                assert ep.outcome is None or ep.outcome.kind == "loss", (env.preset, message)
+    assert ends(STRICT, "apple", "Is it an apple?") and ends(STRICT, FOREIGN, "Is it a honeycrisp apple?")
+
+
+def test_where_a_mention_wins_the_rule_user_and_the_filter_know_it() -> None:
+    ep = play(["Is it bigger than an apple?"], "pear", DELTA)
+    assert "apple" not in ep.posterior().hypotheses  # type: ignore[union-attr]
+    assert play(["Is it bigger than an apple?"], "apple", DELTA).outcome.kind == "win"  # type: ignore[union-attr]
+    assert "apple" in play(["Is it bigger than a car?"], "pear", STRICT).posterior().hypotheses  # type: ignore[union-attr]
+
+
+def test_the_limit_of_a_reply_is_that_of_the_papers_code_under_its_rules() -> None:
+    assert (CODE.spec.max_new_tokens, DELTA.spec.max_new_tokens) == (50, 128)
+
+
+def test_rules_are_checked() -> None:
+    with pytest.raises(UserError, match="twenty_questions: rules"):
+        TwentyQuestions(preset="delta_belief", rules="published")
+
+
+def test_a_claim_of_a_model_counts_only_if_the_message_proposes_the_secret() -> None:
+    asks = ("related to", "near", "taller than", "something like", "inspired by")
+    for message in (*(f"Is it {word} the Eiffel Tower?" for word in asks), "Does it remind you of the Eiffel Tower?"):
+        assert said(["Goal reached"] * 6, message, "Eiffel Tower").outcome is None, message
+    assert said(["Goal reached"], "Could it be the Eiffel Tower?", "Eiffel Tower").outcome.kind == "win"  # type: ignore[union-attr]
 
 
 def test_two_guesses_in_one_message_are_one_too_many() -> None:
@@ -209,7 +271,7 @@ def test_a_language_model_can_sit_in_the_users_seat() -> None:
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL], ids=lambda env: env.preset)
+@each("env", [PAPRIKA, DELTA, LMRL], ids=lambda env: env.preset)
 def test_posterior_equals_the_simulated_user(env: TwentyQuestions) -> None:
     """Brute force: the topics left are those for which the rule user would have said all that was heard."""
     task = env.tasks("train")[3]
@@ -255,7 +317,7 @@ def test_with_an_error_rate_wrong_replies_only_lower_the_odds() -> None:
     assert found is not None and len(found) == 158 and 0.0 < found.prob("guitar") < 1 / 158
 
 
-@pytest.mark.parametrize("preset", ["paprika", "delta_belief", "lmrl"])
+@each("preset", ["paprika", "delta_belief", "lmrl"])
 def test_the_reference_wins_most_games(preset: str) -> None:
     env: Any = sonde.make("twenty_questions", preset=preset)
     asker, users = make("agents:twenty_questions"), default_policies(env)
@@ -272,8 +334,8 @@ def test_the_reference_wins_most_games(preset: str) -> None:
 # --- difficulty ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("preset", "counts"),
+@each(
+    "preset, counts",
     [("paprika", (496, 879, 491)), ("delta_belief", (454, 1063, 455)), ("lmrl", (70, 81, 7))],
 )
 def test_every_preset_has_easy_medium_and_hard_topics(preset: str, counts: tuple[int, ...]) -> None:
@@ -293,7 +355,7 @@ def test_paprikas_groups_are_near_the_papers() -> None:
         assert abs(found[name] / 1499 - share) < 0.1
 
 
-@pytest.mark.parametrize("env", [PAPRIKA, DELTA, LMRL])
+@each("env", [PAPRIKA, DELTA, LMRL])
 def test_difficulty_is_the_turns_that_the_reference_needs(env: TwentyQuestions) -> None:
     """Twelve topics played again; at most one may have moved before the file is built anew."""
     tasks = env.tasks("train")[:12]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.core import Episode, UserError, default_policies, make
+from sonde.core import Episode, default_policies
 from sonde.envs.twenty_questions.answering import canonical_questions, question_phrasings
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.room import is_repeated, message_sense
@@ -42,9 +42,3 @@ def test_words_differ_by_seed_and_plain_ones_do_not() -> None:
     views = [Episode.begin(env, task, sample=k).view() for k in range(10)]
     assert len({TwentyQuestionsSolver().act_now(view).text for view in views}) > 1
     assert len({TwentyQuestionsSolver(plain=True).act_now(view).text for view in views}) == 1
-
-
-def test_it_needs_a_filter_over_topics() -> None:
-    env = make("wordle")
-    with pytest.raises(UserError, match="no filter over topics"):
-        TwentyQuestionsSolver().act_now(Episode.begin(env, env.tasks("train")[0]).view())

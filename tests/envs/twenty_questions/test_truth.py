@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sonde.envs._shared.english.grammar import Grammar
 from sonde.envs._shared.english.lexicon import Lexicon, parse_lines
 from sonde.envs._shared.english.sentences import Subject, read_act
@@ -14,14 +12,15 @@ from sonde.envs.twenty_questions.regions import claim_within, load_regions
 from sonde.envs.twenty_questions.room import declared_lines, message_sense, read_topic_message
 from sonde.envs.twenty_questions.rules import claim_by_rules, load_rules
 from sonde.envs.twenty_questions.world import SLOTS, TopicColumns
+from tests.cases import each
 
 
 def reply(topic: str, question: str) -> str:
     return answer_message(topic_knowledge().index[topic], question)
 
 
-@pytest.mark.parametrize(
-    ("topic", "question", "answer"),
+@each(
+    "topic, question, answer",
     [
         ("World War II", "Did it happen in the United States?", "unknown"),
         ("World War II", "Did it happen in Europe?", "yes"),
@@ -58,8 +57,8 @@ def test_by_hand(topic: str, question: str, answer: str) -> None:
     assert reply(topic, question) == answer
 
 
-@pytest.mark.parametrize(
-    ("topic", "question", "answer"),
+@each(
+    "topic, question, answer",
     [
         ("Charles Darwin", "Did he write novels?", "no"),
         ("Charles Darwin", "Did he write poems?", "no"),
@@ -123,7 +122,7 @@ def test_every_region_parts_people_whose_nation_is_known() -> None:
 FRAMES = ("Is it {0}?", "Would you say it is {0}?", "Is the topic {0}?", "I wonder if it's {0}", "Is it something {0}?")
 
 
-@pytest.mark.parametrize("adjective", ["alive", "edible", "expensive", "used in the kitchen", "made of wood"])
+@each("adjective", ["alive", "edible", "expensive", "used in the kitchen", "made of wood"])
 def test_wordings_of_one_question_do_not_differ_in_who_is_answered(adjective: str) -> None:
     assert len({message_sense(frame.format(adjective)) for frame in FRAMES}) == 1
 
@@ -140,7 +139,7 @@ def test_every_frame_of_a_declared_phrase_is_answered_for_the_same_topics() -> N
     assert sum(alike) >= 0.985 * len(alike)
 
 
-@pytest.mark.parametrize(
+@each(
     "same",
     [
         ("Is this person European?", "Is this person from Europe?", "Did this person come from Europe?"),
@@ -196,7 +195,7 @@ def test_one_line_teaches_every_wording() -> None:
         assert (claim.yes & every, claim.no & every) == (told.yes, told.no), said
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "I'm confident the topic is Marie Curie.",
@@ -216,10 +215,41 @@ def test_a_guess_is_what_a_message_names_in_any_frame(said: str) -> None:
     assert reply("Albert Einstein", said) == "no"
 
 
-@pytest.mark.parametrize(
-    "said",
+@each("said",
     ["It isn't Marie Curie.", "Is it Marie Curie or Albert Einstein?", "Somebody said Marie Curie.",
      "Did this person know Marie Curie?", "Is it the painter Marie Curie?"],
 )  # fmt: skip
 def test_what_is_no_guess(said: str) -> None:
     assert reply("Marie Curie", said) != "goal"
+
+
+LISTS = (
+    # Lists of things are true of each of them and false of all others; a guess in a list is none.
+    ("Is the fruit an apple, pear, or orange?", {"pear": "yes", "orange": "yes", "carrot": "no", "guitar": "no"}),
+    ("Is it apple, pear or orange?", {"orange": "yes", "carrot": "no"}),
+    ("Is it a lion or a tiger?", {"lion": "yes", "tiger": "yes", "dog": "no"}),
+    ("Is it a dog, cat, horse, cow, pig, sheep, goat or chicken?", {"goat": "yes", "car": "no"}),
+    ("Is it an animal, a plant or a vehicle?", {"dog": "yes", "rose": "yes", "car": "yes", "hammer": "no"}),
+    # Examples behind a kind do not narrow it.
+    ("Is it a type of plant, such as a tree, flower, grass or vegetable?", {"rose": "yes", "dog": "no"}),
+    ("Is it a weapon like a sword, a gun or a bow?", {"sword": "yes", "rose": "no"}),
+    ("Is it a drink - like coffee, tea, or juice?", {"tea": "yes", "car": "no"}),
+    ("Is it a piece of furniture, e.g. a chair or table?", {"chair": "yes", "dog": "no"}),
+    # What is of a kind is related to it; what is not may be, too.
+    ("Is it related to a fruit or vegetable, like an apple, banana, or grape?", {"pear": "yes", "dog": "unknown"}),
+    ("Is it related to a specific type of plant, such as a tree or flower?", {"rose": "yes", "car": "unknown"}),
+    # What narrows a kind is no example, and a question that asks which has no answer.
+    ("Is it an animal with a tail like a fish?", {"dog": "unknown", "car": "no"}),
+    ("Does it have a tail like a fish?", {"dog": "unknown"}),
+    ("Is it natural or man-made?", {"dog": "invalid", "hammer": "invalid"}),
+)
+
+
+def test_lists_and_examples() -> None:
+    found = {question: {topic: reply(topic, question) for topic in told} for question, told in LISTS}
+    assert found == dict(LISTS)
+
+
+def test_a_fruit_is_no_colour() -> None:
+    assert (reply("carrot", "Is it an orange?"), reply("orange", "Is it an orange?")) == ("no", "goal")
+    assert reply("carrot", "Is it orange?") == "yes"

@@ -15,6 +15,7 @@ import sonde
 from sonde._util.folders import data_file
 from sonde.core import Episode, Outcome, Rng, UserError
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer, read_question
+from tests.cases import each
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("acorn", "apple", "clam", "penguin", "rhinoceros", "swan")
@@ -66,8 +67,8 @@ def test_a_consistent_game_is_won_by_either_answer_to_the_guess() -> None:
     assert play(word("swan"), "no").outcome == Outcome("win", 1.0)
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
+@each(
+    "texts, expected",
     [
         ((kind("animal"), "no", kind("bird"), "yes"), "excluded_kind"),
         ((kind("bird"), "yes", kind("animal"), "no"), "shared_kind"),
@@ -87,7 +88,7 @@ def test_the_five_contradictions(texts: Sequence[str], expected: str) -> None:
     assert ep.turns[-1].told.endswith("You have lost.") or expected == "nothing_left"
 
 
-@pytest.mark.parametrize(
+@each(
     "texts",
     [
         (kind("animal"), "no", kind("bird"), "no", word("acorn"), "yes"),
@@ -146,8 +147,8 @@ def test_an_asker_who_cannot_be_read_thrice_in_a_row_is_not_the_agents_fault() -
 # --- reading questions -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("Is it a kind of bird?", ("kind", "bird")),
         ("is it a TYPE of  a living thing ?", ("kind", "living thing")),
@@ -178,7 +179,7 @@ def test_no_text_of_a_user_raises_or_reaches_the_agent_at_length(text: str) -> N
     assert len(framed.messages["agent"][-1].content) <= len(begin().messages["agent"][0].content) + 120
 
 
-@pytest.mark.parametrize("text", ["\x00", "é" * 10_000, "<Answer>" * 100_000, "Is it a kind of " + " " * 1_000_000])
+@each("text", ["\x00", "é" * 10_000, "<Answer>" * 100_000, "Is it a kind of " + " " * 1_000_000])
 def test_hostile_text_of_a_user_is_asked_for_again(text: str) -> None:
     assert begin().step(text).to_act == "user"
 
@@ -197,8 +198,8 @@ def test_four_hundred_lists_of_80_to_100_words_in_each_split() -> None:
     assert not train & {w for t in ENV.tasks("test") for w in t.public["words"]}
 
 
-@pytest.mark.parametrize(
-    ("hidden", "message"),
+@each(
+    "hidden, message",
     [
         (["acorn"], "a list of 2 to 200"),
         ("acorn apple", "a list of 2 to 200"),
@@ -213,9 +214,7 @@ def test_bad_setups_are_named(hidden: object, message: str) -> None:
         ENV.task(hidden)
 
 
-@pytest.mark.parametrize(
-    "config", [{"min_words": 1}, {"min_words": 90, "max_words": 80}, {"max_words": 201}, {"max_turns": 0}]
-)
+@each("config", [{"min_words": 1}, {"min_words": 90, "max_words": 80}, {"max_words": 201}, {"max_turns": 0}])
 def test_bad_configurations_are_named(config: dict[str, int]) -> None:
     with pytest.raises(UserError, match="twenty_questions_answerer: m"):
         TwentyQuestionsAnswerer(**config)

@@ -12,10 +12,10 @@ import pytest
 
 from sonde.agents.random import Random
 from sonde.core import Action, Episode, ProgramPolicy, UserError, View
-from sonde.envs.mastermind.env import Mastermind
 from sonde.envs.twenty_questions_answerer.env import TwentyQuestionsAnswerer
 from sonde.envs.twenty_questions_answerer.solver import TwentyQuestionsAnswererSolver
 from sonde.envs.twenty_questions_answerer.user import Trapper, partition_kinds
+from tests.cases import each
 
 ENV = TwentyQuestionsAnswerer()
 WORDS = ("ant", "bee", "cod", "doe")
@@ -104,15 +104,7 @@ def test_a_constant_yes_wins_about_half_of_the_games() -> None:
     assert 33 <= wins <= 64
 
 
-@pytest.mark.parametrize(
-    "config", [{"guess": 1.5}, {"excluded_word": -0.1}, {"excluded_kind": 0.6, "shared_kind": 0.5}]
-)
+@each("config", [{"guess": 1.5}, {"excluded_word": -0.1}, {"excluded_kind": 0.6, "shared_kind": 0.5}])
 def test_bad_probabilities_are_named(config: dict[str, float]) -> None:
     with pytest.raises(UserError, match="users:trapper: "):
         Trapper(**config)
-
-
-def test_refuses_a_game_without_words() -> None:
-    other = Mastermind()
-    with pytest.raises(UserError, match="no words and kinds"):
-        Trapper().act_now(Episode.begin(other, other.task("0427")).view())

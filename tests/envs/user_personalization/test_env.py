@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ import sonde
 from sonde.core import Episode, SeatedPolicies, UserError
 from sonde.envs.user_personalization.personas import LOST, NOTHING, load_dimensions, load_requests
 from sonde.runs.rollout import collect_trajectories
+from sonde.runs.task_files import read_tasks
+from tests.cases import each
 
 PREFERENCES = {"diet": "vegetarian", "budget": "tight", "company": "partner", "family": "dog"}
 HIDDEN = {"request": "dinner", "preferences": PREFERENCES}
@@ -30,8 +34,8 @@ def reply(question: str) -> str:
     return str(played(question).episode.turns[0].info["reply"])
 
 
-@pytest.mark.parametrize(
-    ("form", "wins"),
+@each(
+    "form, wins",
     [
         ("Do not do any of the following: {}.", False),
         ("You should not {}.", False),
@@ -51,8 +55,8 @@ def test_advice_against_something_takes_nothing_up(form: str, wins: bool) -> Non
             assert request.fit_answer(persona, form.format(advice)).score == float(wins), form.format(advice)
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
+@each(
+    "question, told",
     [
         ("What is your budget?", "Money is short this month, so it has to be cheap."),
         ("Do you have any dietary restrictions?", "I do not eat meat or fish."),
@@ -70,8 +74,8 @@ def test_a_question_reveals_what_it_is_about(question: str, told: str) -> None:
     assert reply(question) == told
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
+@each(
+    "answer, score",
     [
         ("A cheap vegetarian curry for two, and bring the dog.", 1.0),
         ("A cheap curry.", 0.25),
@@ -113,8 +117,8 @@ def test_every_canonical_question_is_understood() -> None:
         assert [request.asked_dimensions(q) for q in single] == [(i,) for i in range(8)]
 
 
-@pytest.mark.parametrize(
-    ("question", "about"),
+@each(
+    "question, about",
     [
         ("How much time do you have?", "duration"),
         ("How much time can you spend on it?", "duration"),
@@ -149,7 +153,7 @@ def test_a_question_is_about_one_thing_in_every_request(question: str, about: st
             assert request.told_values(persona, question) == said
 
 
-@pytest.mark.parametrize("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
+@each("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
 def test_what_is_not_declared_is_not_guessed(question: str) -> None:
     assert reply(question) == LOST
 
@@ -179,8 +183,8 @@ def test_splits_share_no_persona() -> None:
     assert not train & test
 
 
-@pytest.mark.parametrize(
-    ("hidden", "field"),
+@each(
+    "hidden, field",
     [
         ({"request": "lunch", "preferences": PREFERENCES}, "request"),
         ({"request": "dinner", "preferences": {"diet": "vegetarian"}}, "preferences"),
@@ -234,8 +238,48 @@ def test_the_reference_does_well_and_the_floor_does_not() -> None:
     assert means[0] > 0.6 and means[1] < 0.1
 
 
-@pytest.mark.parametrize("name", ["agents:user_personalization", "agents:user_personalization_floor", "users:persona"])
-def test_other_environments_are_refused(name: str) -> None:
-    env = sonde.make("wordle")
-    with pytest.raises(UserError, match=f"{name}: wordle"):
-        sonde.make(name).act_now(Episode.begin(env, env.task("toast")).view())
+# --- scenarios in free words -----------------------------------------------------------------------------------------
+
+
+FREE = {"persona": "You are Tove, a diver who fears crowds.", "request": "Plan my Saturday.", "gold": "A quiet reef."}
+
+
+def test_a_persona_in_free_words_is_played_and_judged_by_models() -> None:
+    env = sonde.make("user_personalization", judge="seat", gold=True, max_turns=2)
+    ep = Episode.begin(env, env.task(FREE))
+    assert "Plan my Saturday." in ep.messages["agent"][-1].content and ep.view().prior is None
+    ep = ep.step("Do you like crowds?")
+    assert "a diver who fears crowds" in ep.messages["user"][0].content
+    ep = ep.step("No, I hate them.")
+    told = ep.messages["agent"][-1].content
+    assert told.startswith("No, I hate them.") and "Plan my Saturday." in told
+    judged = ep.step("Dive at dawn.").messages["judge"][-1].content
+    assert all(text in judged for text in ("a diver who fears crowds", "Dive at dawn.", "A quiet reef."))
+    ep = ep.step("Dive at dawn.").step("Score: 8")
+    assert ep.outcome is not None and ep.outcome.success and ep.outcome.score == pytest.approx(7 / 9)
+
+
+def test_the_rule_user_does_not_claim_to_understand_free_personas() -> None:
+    env = sonde.make("user_personalization", judge="seat")
+    view = Episode.begin(env, env.task(FREE)).step("Do you like crowds?").view("user")
+    assert sonde.make("users:persona").act_now(view).text == LOST
+
+
+@pytest.mark.parametrize(
+    ("hidden", "config", "message"),
+    [
+        (FREE, {}, r"judge: got 'rules', allowed: seat \(--judge MODEL\) for a persona in free words"),
+        ({"persona": "You are Tove."}, {"judge": "seat"}, "hidden: request: got ''"),
+        ({**FREE, "about": "x"}, {"judge": "seat"}, "hidden: got 'about', allowed: persona, request, gold"),
+        ({**FREE, "persona": "x" * 4001}, {"judge": "seat"}, "hidden: persona: got 'x"),
+    ],
+)
+def test_free_scenarios_that_are_none(hidden: Any, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sonde.make("user_personalization", **config).task(hidden)
+
+
+def test_free_scenarios_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text(json.dumps([FREE, {**FREE, "request": "What shall I cook?"}]))
+    tasks = read_tasks(tmp_path / "people.json", sonde.make("user_personalization", judge="seat"))
+    assert [t.index for t in tasks] == [0, 1] and all(t.public == {"foreign": True} for t in tasks)

@@ -9,6 +9,7 @@ import pytest
 import sonde
 from sonde.core import Episode, ProgramPolicy, UserError
 from sonde.envs.word_chaining.user import STRATEGIES
+from tests.cases import each
 
 
 def begin(words: str, first: str = "opponent", seed: int = 0) -> Episode:
@@ -56,7 +57,7 @@ def test_greedy_keeps_most_words_for_itself() -> None:
     assert set(chosen("at tx ta ac ca", "greedy", "at")) == {"ta"}
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@each("strategy", STRATEGIES)
 def test_it_never_breaks_a_rule(strategy: str) -> None:
     env = sonde.make("word_chaining")
     policy, agent = sonde.make("users:chainer", strategy=strategy), sonde.make("agents:random")
@@ -76,9 +77,3 @@ def test_it_draws_from_the_view_alone() -> None:
 def test_an_unknown_strategy_is_an_error() -> None:
     with pytest.raises(UserError, match=r"strategy: unknown name 'minimizing' .did you mean 'minimising'"):
         sonde.make("users:chainer", strategy="minimizing")
-
-
-def test_it_needs_a_game_of_chained_words() -> None:
-    env = sonde.make("mastermind")
-    with pytest.raises(UserError, match="env: got mastermind, allowed: word_chaining"):
-        sonde.make("users:chainer").act_now(Episode.begin(env, env.task("0427")).view())

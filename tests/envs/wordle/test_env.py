@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.core import Episode, Filter, Outcome, Rng, TabularEnv, UserError
+from sonde.core.types import Rules
 from sonde.envs._shared.words import lists as words
 from sonde.envs._shared.words import marks
 from sonde.envs._shared.words.guessing import encode_words
@@ -47,7 +48,7 @@ def test_marks_by_hand(secret: str, guess: str, standard: str, membership: str) 
     assert marks.standard_marks(secret, guess) == standard
     assert marks.membership_marks(secret, guess) == membership
     assert ENV.mark_guess(secret, guess) == standard
-    assert Wordle(as_published=True).mark_guess(secret, guess) == membership
+    assert Wordle(rules="code").mark_guess(secret, guess) == membership
 
 
 @given(PAIR)
@@ -122,7 +123,7 @@ def test_a_game_by_hand() -> None:
 
 
 def test_the_published_rule_is_played_and_told() -> None:
-    ep = play_episode(Wordle(as_published=True), "toast", "<Answer>boost</Answer>")
+    ep = play_episode(Wordle(rules="code"), "toast", "<Answer>boost</Answer>")
     assert ep.turns[0].info["feedback"] == "bgygg"
     first, plain = ep.messages["agent"][0].content, play_episode(ENV, "toast").messages["agent"][0].content
     assert "judged each time on its own" in first
@@ -151,8 +152,8 @@ def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
     assert lost.outcome == Outcome("timeout", truncated="turns")
 
 
-def test_as_published_lmrl_wants_a_word_of_its_list() -> None:
-    env = Wordle(preset="lmrl", as_published=True)
+def test_by_the_code_lmrl_wants_a_word_of_its_list() -> None:
+    env = Wordle(preset="lmrl", rules="code")
     texts = ("e e e e e", "a b c d e", "t r a c e")
     told, listed = (play_episode(e, "space", *texts) for e in (LMRL, env))
     assert [t.info["result"] for t in told.turns] == ["marks"] * 3
@@ -206,13 +207,13 @@ def test_the_tables_of_marks_are_the_rules(length: int) -> None:
         assert membership[i, j] == marks.marks_number(marks.membership_marks(secret, guess))
 
 
-@each("as_published", [False, True])
-def test_the_filter_is_brute_force(as_published: bool) -> None:
+@each("rules", ["paper", "code"])
+def test_the_filter_is_brute_force(rules: Rules) -> None:
     """On the 400 words of `lmrl`, with guesses in and out of the list."""
-    env = Wordle(preset="lmrl", as_published=as_published, max_turns=20)
+    env = Wordle(preset="lmrl", rules=rules, max_turns=20)
     found = words.lmrl_answers()
     for i in range(3):
-        rng = Rng(i, "game", int(as_published))
+        rng = Rng(i, "game", int(rules == "code"))
         ep = Episode.begin(env, env.task(rng.choice(found)))
         fast: Filter = env.filter(ep.task.public)
         slow = TabularEnv.filter(env, ep.task.public)

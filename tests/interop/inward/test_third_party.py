@@ -237,7 +237,7 @@ def test_gymnasium_by_numbers() -> None:
 
 
 def test_what_gymnasium_has_that_is_no_text_is_refused() -> None:
-    with pytest.raises(UserError, match=r"gymnasium:Blackjack-v1: observes Tuple.*, allowed: text, or what renders"):
+    with pytest.raises(UserError, match=r"gymnasium:Blackjack-v1: observes Tuple.*, allowed: text, or rendering"):
         play_to_end("gymnasium:Blackjack-v1")
     with pytest.raises(
         UserError, match=r"gymnasium:CliffWalking-v1: reward of agent: got -1\.0, .* wider reward_range"

@@ -9,29 +9,26 @@ import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("inspect_ai", reason="needs the extra: pip install 'sonde-rl[inspect]'")
-
-from inspect_ai import Epochs
-from inspect_ai import eval as inspect_eval
-from inspect_ai.log import read_eval_log
-from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
-
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.outward.inspect import TASKS, make_task
 from sonde.testing import check_interop
 
 from .. import hosts, pages
 from ..endpoint import serve_endpoint
 
+if TYPE_CHECKING:
+    from inspect_ai.model import GenerateConfig, ModelOutput
+
 INSPECT = str(Path(sys.executable).with_name("inspect"))
 
 pytestmark = [
+    pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra: pip install 'sonde-rl[inspect]'"),
     pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*MemoryObject.*:pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -39,6 +36,7 @@ pytestmark = [
 
 def mock_model(say: Any) -> Any:
     """Inspect's mock: what it says is a function of what it was told; `usage`, so that no tokenizer is asked for."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     def reply(messages: Any, tools: Any, choice: Any, config: GenerateConfig) -> ModelOutput:
         output = ModelOutput.from_content("mockllm/model", *say(messages))
@@ -49,6 +47,8 @@ def mock_model(say: Any) -> Any:
 
 
 def evaluate_task(folder: Path, task: Any, say: Any, **options: Any) -> Any:
+    from inspect_ai import eval as inspect_eval
+
     (log,) = inspect_eval(task, model=mock_model(say), log_dir=str(folder), display="none", **options)
     assert log.status == "success", log.error
     return log
@@ -56,6 +56,8 @@ def evaluate_task(folder: Path, task: Any, say: Any, **options: Any) -> Any:
 
 def test_every_environment_is_a_task() -> None:
     from inspect_ai._util.registry import registry_info
+
+    from sonde.interop.outward.inspect import TASKS
 
     assert set(TASKS) == set(sonde.names())
     assert {registry_info(made).name.rpartition("/")[2] for made in TASKS.values()} == set(sonde.names())
@@ -69,6 +71,10 @@ def test_it_keeps_the_contract_of_adapters(name: str) -> None:
 def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
     """Six tasks, two epochs: odd tasks are won in the second turn. Numbers by hand; the log can be read back, and holds
     no hidden word that was not said."""
+    from inspect_ai.log import read_eval_log
+
+    from sonde.interop.outward.inspect import make_task
+
     env = sonde.make("wordle")
     words = [task.hidden for task in env.tasks("test")[:6]]
     first = {Episode.begin(env, task, seed=0).messages["agent"][0].content for task in env.tasks("test")[:6]}
@@ -101,6 +107,8 @@ def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
+    from sonde.interop.outward.inspect import make_task
+
     log = evaluate_task(tmp_path, make_task("wordle", max_turns=1, indices=[0]), lambda _: ("<Answer>to", "max_tokens"))
     assert log.samples[0].store["sonde"]["outcome"] == {
         "kind": "format", "score": 0.0, "claimed": None, "judged": None, "truncated": "tokens"
@@ -109,6 +117,8 @@ def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
 
 
 def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
+    from sonde.interop.outward.inspect import make_task
+
     log = evaluate_task(
         tmp_path, make_task("wordle", indices=[0]), lambda _: ("<Answer>toast</Answer>",), message_limit=4
     )
@@ -122,7 +132,11 @@ def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:
 )
 def test_a_sample_without_a_turn_costs_the_gains_of_no_other(tmp_path: Path, reducers: list[str], ended: int) -> None:
     """One of four samples is ended by a limit before its first turn, be it the first one or not."""
+    from inspect_ai import Epochs
+    from inspect_ai.log import read_eval_log
     from inspect_ai.util import LimitExceededError
+
+    from sonde.interop.outward.inspect import make_task
 
     calls = {"n": 0}
 
@@ -146,6 +160,8 @@ def test_a_sample_without_a_turn_costs_the_gains_of_no_other(tmp_path: Path, red
 
 
 def test_gains_are_absent_where_no_beliefs_exist(tmp_path: Path) -> None:
+    from sonde.interop.outward.inspect import make_task
+
     log = evaluate_task(tmp_path, make_task("maze", indices=[0], gains=True, max_turns=1), lambda _: ("Hello.",))
     assert "gain" not in log.samples[0].scores["outcome"].value
 
@@ -166,6 +182,8 @@ def make_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.thorough
 def test_its_command_evaluates_on_a_local_endpoint(make_logs: Path) -> None:
     """Every sample is the episode of core with these numbers."""
+    from inspect_ai.log import read_eval_log
+
     (file,) = make_logs.glob("*.eval")
     log = read_eval_log(str(file))
     assert log.status == "success" and log.samples and len(log.samples) == 6
@@ -182,6 +200,8 @@ def test_its_command_evaluates_on_a_local_endpoint(make_logs: Path) -> None:
 
 @pytest.mark.thorough
 def test_its_command_evaluates_with_the_mock_model(tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
     options = ["--limit", "2", "--display", "none", "--log-dir", str(tmp_path)]
     command = [INSPECT, "eval", "sonde/maze", "--model", "mockllm/model", "-T", "max_turns=2", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -221,6 +241,8 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 def test_errors() -> None:
+    from sonde.interop.outward.inspect import TASKS, make_task
+
     with pytest.raises(UserError, match="split: unknown name 'dev'"):
         make_task("wordle", split="dev")
     with pytest.raises(UserError, match="unknown name 'lmlr'"):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("skyrl_gym", reason="needs the extra: pip install 'sonde-rl[skyrl-gym]'")
-
-import skyrl_gym
-
 import sonde
 from sonde.core import Episode, UserError
-from sonde.interop.outward.skyrl_gym import TextEnv, make_rows
 from sonde.testing import check_interop
 
 from .. import hosts, pages
+
+pytestmark = pytest.mark.skipif(not find_spec("skyrl_gym"), reason="needs the extra: pip install 'sonde-rl[skyrl-gym]'")
 
 
 @pytest.mark.parametrize("name", hosts.SOME)
@@ -25,6 +23,10 @@ def test_it_keeps_the_contract_of_adapters(name: str) -> None:
 
 def test_a_row_is_an_episode() -> None:
     """Through JSON, as a parquet file would keep it; the system message of a row stays in front."""
+    import skyrl_gym
+
+    from sonde.interop.outward.skyrl_gym import make_rows
+
     env = sonde.make("wordle", preset="lmrl", max_turns=2)
     row = json.loads(json.dumps(list(make_rows(env, 3, seed=5))[1]))
     made = skyrl_gym.make(row["env_class"], env_config={}, extras=row)
@@ -46,10 +48,14 @@ def test_a_row_is_an_episode() -> None:
 
 
 def test_every_environment_is_registered() -> None:
+    import skyrl_gym
+
     assert {f"sonde_{name}" for name in sonde.names()} <= set(skyrl_gym.registry)
 
 
 def test_errors() -> None:
+    from sonde.interop.outward.skyrl_gym import TextEnv, make_rows
+
     with pytest.raises(UserError, match=r"extras: got \['split'\], allowed: columns with a seed"):
         TextEnv({}, {"split": "train"})
     with pytest.raises(UserError, match="split: unknown name 'dev'"):

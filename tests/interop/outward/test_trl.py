@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("trl", reason="needs the extra: pip install 'sonde-rl[trl]'")
-
 import torch
 
 import sonde
 from sonde.core import Action, Episode, Policy, UserError, View, WorldError
-from sonde.interop.outward.trl import CreditedGRPO, RolloutFunc
 from sonde.models.files.shipped import get_shipped_model
 from sonde.train.collect import Game
 from sonde.train.credit import GAE, ReturnToGo
 from sonde.train.objectives import make_objective
-from sonde.train.online.rollout_backend import seat_model, wrap_model
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix
@@ -41,7 +37,10 @@ from ..grpo import (
     make_trainer,
 )
 
-pytestmark = WARNINGS
+pytestmark = [
+    *WARNINGS,
+    pytest.mark.skipif(not find_spec("trl"), reason="needs the extra: pip install 'sonde-rl[trl]'"),
+]
 
 
 def test_what_is_trained_is_what_was_sampled(model_folder: Path) -> None:
@@ -130,6 +129,8 @@ def test_a_group_shares_a_world_and_every_step_has_new_ones(model_folder: Path) 
 
 def test_gains_of_the_filter_are_rewards(model_folder: Path) -> None:
     """A question for the colour is worth the bit that it brings, on its own turn."""
+    from sonde.interop.outward.trl import RolloutFunc
+
     settings = OnlineSettings(
         k=K, max_new_tokens=2, rewards=RewardMix({"exact_gain": 1.0}), rewarders=(ExactGain(),), credit=ReturnToGo()
     )
@@ -144,6 +145,8 @@ def test_gains_of_the_filter_are_rewards(model_folder: Path) -> None:
 
 def test_a_server_plays_with_the_weights_of_every_step(model_folder: Path) -> None:
     """A double of vLLM gets what was trained, and what it sampled is what TRL learns from."""
+    from sonde.interop.outward.trl import RolloutFunc
+
     with VllmDouble(str(model_folder)) as double:
         server = sonde.make("models:vllm", base_url=double.url, model=double.name, retries=0, api_key_env="")
         settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY, credit=ReturnToGo())
@@ -162,7 +165,10 @@ def test_a_server_plays_with_the_weights_of_every_step(model_folder: Path) -> No
 
 
 def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
-    """What a game earns is what the rewarder measures with the same weights; `of` another time is refused."""
+    """What a game earns is what the rewarder measures with the same weights; a lagged model is refused."""
+    from sonde.interop.outward.trl import RolloutFunc
+    from sonde.train.online.rollout_backend import seat_model, wrap_model
+
     rewarder, game = BeliefGain(among="all", shaping=()), Game(ENV, ENV.tasks("train"), "asking")
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=RewardMix({"belief": 1.0}), rewarders=(rewarder,))
     play = RolloutFunc([game], settings)
@@ -174,17 +180,21 @@ def test_beliefs_of_the_trainers_model_are_rewards(model_folder: Path) -> None:
     brought = rewarder.compute_rewards({str(i): group for i, group in enumerate(play.played)}, found)
     by_hand = [float(brought[t.id]["belief"].sum()) for group in play.played for t in group]
     assert earned == pytest.approx(by_hand, abs=1e-5) and max(map(abs, by_hand)) > 1e-4
-    with pytest.raises(UserError, match="play: belief: of: got 'start', allowed: current"):
-        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, of="start"),)))
+    with pytest.raises(UserError, match="play: belief: baseline: got 'start', allowed: current"):
+        RolloutFunc([game], replace(settings, rewarders=(replace(rewarder, baseline="start"),)))
 
 
 @pytest.mark.parametrize(("name", "value"), [("keep", 0.5), ("overlap", True), ("on", "reward"), ("credit", GAE())])
 def test_what_only_our_trainer_has_is_refused(name: str, value: Any) -> None:
+    from sonde.interop.outward.trl import RolloutFunc
+
     with pytest.raises(UserError, match=f"play: {name}: got .* train.online"):
         RolloutFunc([Game(ENV, ENV.tasks("train"), "asking")], replace(OnlineSettings(k=K), **{name: value}))
 
 
 def test_what_trl_cannot_take_is_refused(model_folder: Path) -> None:
+    from sonde.interop.outward.trl import RolloutFunc
+
     made, play = make_trainer(model_folder)
     with pytest.raises(UserError, match=r"prompts: got .*, allowed: whole groups of 4 in every process"):
         play(["asking 0"] * 3, made)
@@ -219,6 +229,8 @@ class UnreachableUser(Policy):
 
 
 def test_an_episode_that_the_world_failed_teaches_nothing(model_folder: Path) -> None:
+    from sonde.interop.outward.trl import RolloutFunc
+
     env = sonde.make("car_dealer", max_turns=2)
     settings = OnlineSettings(k=K, max_new_tokens=2, rewards=HURRY)
     play = RolloutFunc([Game(env, env.tasks("train"), "asking")], settings, policies={"user": UnreachableUser()})
@@ -255,6 +267,8 @@ NEAR = (3, 11, 17, 27)
 def test_it_improves(model_folder: Path) -> None:
     """sonde-tiny-maze, which wanders, on four mazes whose goal is two moves away: what games earn in 12 steps."""
     from transformers import AutoTokenizer
+
+    from sonde.interop.outward.trl import CreditedGRPO, RolloutFunc
 
     model = str(get_shipped_model("sonde-tiny-maze").folder)
     settings = OnlineSettings(k=8, max_new_tokens=8, rewards=HURRY, credit=ReturnToGo())

@@ -6,6 +6,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,13 +16,14 @@ from sonde import Completion, Message, UserError
 from sonde.core import Probe
 from sonde.models.chat.chat import Chat, Prompt
 from sonde.train.data import chain_rows, encode_completion
-
-pytest.importorskip("transformers")
+from tests.cases import each
 
 from ..chats import BYTES, KINDS, PIECES, Kind, tokenizer
 
-every_kind = pytest.mark.parametrize("name", KINDS)
-every_scheme = pytest.mark.parametrize("scheme", [BYTES, *PIECES])
+pytestmark = pytest.mark.skipif(not find_spec("transformers"), reason="needs the extra: pip install 'sonde-rl[hf]'")
+
+every_kind = each("name", KINDS)
+every_scheme = each("scheme", [BYTES, *PIECES])
 ASK, SO = Message("user", "Is it a green thing?"), Message("user", "So it is not?")
 
 
@@ -264,7 +266,7 @@ def test_a_long_forgery_takes_no_longer_than_a_long_text() -> None:
 # --- other ways of tokenizers and templates --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ends_the_text_too", "marks_of_turns", "next_role"])
+@each("name", ["ends_the_text_too", "marks_of_turns", "next_role"])
 def test_special_tokens_that_take_the_white_space_behind_them(name: str) -> None:
     kind, tok, chat = made(name, rstrip=True)
     history = opening(kind)

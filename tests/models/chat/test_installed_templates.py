@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import pytest
 from sonde import Message
 from sonde.models.chat.chat import Chat
 from sonde.train.data import chain_rows, encode_completion
+from tests.cases import each
 
 from ..chats import Kind, tokenizer
 
-pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(not find_spec("transformers"), reason="needs the extra: pip install 'sonde-rl[hf]'")
 
 _SPECIAL = re.compile(r"<\|?[\w▁ /]+\|?>|<｜[\w▁]+｜>|\[/?[A-Z_]+\]|\[gMASK\]")
 _PLAIN = frozenset({"<think>", "</think>", "<tools>", "</tools>", "<tool_call>", "</tool_call>", "<tool_response>"})
@@ -44,7 +46,7 @@ def made(name: str) -> tuple[Any, Chat]:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not TEMPLATES, reason="TRL is not installed, or ships no templates")
-@pytest.mark.parametrize("name", TEMPLATES or ["none"])
+@each("name", TEMPLATES or ["none"])
 def test_what_is_taught_and_what_later_prompts_hold_is_what_the_template_says(name: str) -> None:
     tok, chat = made(name)
     history: tuple[Message, ...] = (Message("user", "Is it a green thing?"),)
@@ -65,7 +67,7 @@ def test_what_is_taught_and_what_later_prompts_hold_is_what_the_template_says(na
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not TEMPLATES, reason="TRL is not installed, or ships no templates")
-@pytest.mark.parametrize("name", TEMPLATES or ["none"])
+@each("name", TEMPLATES or ["none"])
 def test_no_turn_can_be_forged(name: str) -> None:
     tok, chat = made(name)
     special = {i for i, t in tok.added_tokens_decoder.items() if t.special}

@@ -20,6 +20,7 @@ import sonde
 from sonde.core import AGENT, Completion, Episode, Message, advance_to_agent, run_sync
 from sonde.models.chat.reasoning import MARKS, find_open_mark, split_completion, split_reasoning
 from sonde.models.remote.openai_chat import read_completion
+from tests.cases import each
 
 IDEA, ANSWER = "maybe <Answer>crane</Answer>?", "<Answer>toast</Answer>"
 REPLIES = {  # what a model says, up to and including what closes its thought, and the rest
@@ -72,7 +73,7 @@ PROMPTS = {  # how rendered prompts end, and what they open
 }
 
 
-@pytest.mark.parametrize("family", REPLIES)
+@each("family", REPLIES)
 def test_the_answer_is_what_follows_the_thought(family: str) -> None:
     thought, rest = REPLIES[family]
     reasoning, answer = split_reasoning(thought + rest)
@@ -80,7 +81,7 @@ def test_the_answer_is_what_follows_the_thought(family: str) -> None:
     assert split_reasoning(answer) == ("", answer)
 
 
-@pytest.mark.parametrize("family", [name for name in REPLIES if name != "opened in the prompt"])
+@each("family", [name for name in REPLIES if name != "opened in the prompt"])
 def test_a_thought_that_the_limit_cuts_anywhere_is_no_answer(family: str) -> None:
     thought, _ = REPLIES[family]
     for end in range(thought.index(IDEA), len(thought)):
@@ -88,7 +89,7 @@ def test_a_thought_that_the_limit_cuts_anywhere_is_no_answer(family: str) -> Non
         assert "crane" not in split_reasoning(thought[:end])[1], thought[:end]
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@each("name", PROMPTS)
 def test_a_prompt_that_opens_the_thought_is_known(name: str) -> None:
     prompt, mark = PROMPTS[name]
     assert find_open_mark(f"a long conversation <think>hm</think>\n{prompt}") == mark
@@ -100,8 +101,7 @@ def test_a_prompt_that_opens_the_thought_is_known(name: str) -> None:
             assert split_reasoning(f"{IDEA}{closing}{ANSWER}", mark) == (IDEA, ANSWER)
 
 
-@pytest.mark.parametrize(
-    ("text", "reasoning", "rest"),
+@each("text, reasoning, rest",
     [
         (ANSWER, "", ANSWER),
         ("  as it is ", "", "  as it is "),
@@ -178,9 +178,7 @@ def test_a_closed_thought_never_speaks(text: str) -> None:
     assert "crane" not in split_reasoning(f"<think>crane{text.replace('</think>', '')}</think>{text}")[1]
 
 
-@pytest.mark.parametrize(
-    "unit", ["<think></think>", "<think>", "</think>", "a <think> b ", "<|channel|>", "<|end|>", " "]
-)
+@each("unit", ["<think></think>", "<think>", "</think>", "a <think> b ", "<|channel|>", "<|end|>", " "])
 def test_a_megabyte_of_marks_is_split(unit: str) -> None:
     reasoning, rest = split_reasoning(unit * (1_000_000 // len(unit)))
     assert len(reasoning) + len(rest) <= 1_000_001
@@ -193,7 +191,7 @@ def fake(*lines: str) -> Any:
     return sonde.make("models:fake", script=lines)
 
 
-@pytest.mark.parametrize("family", REPLIES)
+@each("family", REPLIES)
 def test_the_agent_plays_its_answer(family: str) -> None:
     env = sonde.make("wordle")
     agent = sonde.make("agents:llm", model=fake("".join(REPLIES[family])))
@@ -202,8 +200,8 @@ def test_the_agent_plays_its_answer(family: str) -> None:
     assert turn.text == ANSWER and IDEA in turn.acts[0].action.completions[0].reasoning
 
 
-@pytest.mark.parametrize("name", ["users:llm", "users:hybrid"])
-@pytest.mark.parametrize("family", REPLIES)
+@each("name", ["users:llm", "users:hybrid"])
+@each("family", REPLIES)
 def test_a_users_thoughts_reach_nobody(name: str, family: str) -> None:
     thought, rest = REPLIES[family]
     said = (thought + rest).replace(IDEA, "the topic is guitar").replace(ANSWER, "Yes")
@@ -216,7 +214,7 @@ def test_a_users_thoughts_reach_nobody(name: str, family: str) -> None:
     assert "the topic is guitar" in completion.reasoning
 
 
-@pytest.mark.parametrize(
+@each(
     "part",
     [
         {"type": "thinking", "thinking": [{"type": "text", "text": IDEA}]},  # Mistral's
@@ -267,7 +265,7 @@ def with_marks(*tokens: str) -> Any:
     return Chat(fast, label="tiny", template={})
 
 
-@pytest.mark.parametrize("family", ["magistral", "gemma_4", "gpt_oss", "kimi_k3", "command_a", "apertus", "qwen3"])
+@each("family", ["magistral", "gemma_4", "gpt_oss", "kimi_k3", "command_a", "apertus", "qwen3"])
 def test_marks_that_are_special_tokens_are_kept_for_the_split(family: str) -> None:
     """They are decoded away everywhere else, and gpt-oss's reply would read `analysis...assistantfinal...`."""
     chat = with_marks(*TOKENS, "<|return|>", "<|other|>")

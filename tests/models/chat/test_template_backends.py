@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde  # noqa: E402 (needs torch)
 from sonde import Completion, Message, Sampling, Usage, WorldError  # noqa: E402
@@ -55,7 +56,7 @@ def words_and(tok: Any, kind: Kind) -> Any:
     return steer
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_replies_end_where_the_template_ends_them_here_and_on_servers(name: str) -> None:
     kind = KINDS[name]
     tok = tokenizer(kind)
@@ -84,7 +85,7 @@ def test_replies_end_where_the_template_ends_them_here_and_on_servers(name: str)
 # --- padded vocabularies ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@each("temperature", [0.0, 1.0])
 def test_ids_that_are_no_tokens_are_never_drawn(temperature: float) -> None:
     tok = tiny_tokenizer()
     net = network(tok, vocab_size=4 * len(tok))

@@ -12,9 +12,9 @@ from sonde import Message, Sampling, UserError
 from sonde.core.seeding import derive
 from sonde.models.chat.chat import Chat
 from sonde.models.hf import HF
+from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from ..test_hf import run, said, sequences
 from ..tiny import CHATML, tokenizer, write
@@ -46,7 +46,7 @@ def chats(name: str) -> tuple[Chat, Chat]:
     return own, kept
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_one_turn_is_said_as_the_family_says_it(name: str) -> None:
     own, kept = chats(name)
     for messages in ([HELLO], [SYSTEM, HELLO]):
@@ -82,7 +82,7 @@ def test_a_longer_conversation_extends_the_shorter_one(tmp_path: Path, name: str
     assert rewritten[1] == 0
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_the_text_of_a_conversation_extends_too(name: str) -> None:
     _, kept = chats(name)
     chat = [SYSTEM, HELLO]

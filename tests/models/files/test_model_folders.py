@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde import Message, Sampling, UserError
 from sonde.models.chat import templates
@@ -115,8 +116,7 @@ class Templated:
         self.special_tokens_map = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
-@pytest.mark.parametrize(
-    "template",
+@each("template",
     [
         templates.QWEN3, templates.MISTRAL, None, {"default": templates.QWEN3, "tools": templates.MISTRAL},
         "{{ raise_exception('only in Latin') }}", "{% if %}", "{{ nothing.of.this }}",

@@ -22,9 +22,9 @@ from sonde.evaluation.per_turn import marked_turns
 from sonde.models.files.fetch import fetch_model
 from sonde.models.files.shipped import SHIPPED, ShippedModel, get_shipped_model
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 RECIPE = Path(__file__).parents[3] / "recipes" / "tiny"
 MODULES = (
@@ -67,7 +67,7 @@ def test_folder_is_complete_and_small(model: ShippedModel) -> None:
     assert 300_000 < facts["parameters"] < 500_000
 
 
-@pytest.mark.parametrize("preset", ["delta_belief", "lmrl"])
+@each("preset", ["delta_belief", "lmrl"])
 def test_of_other_presets_some_answers_can_be_written(preset: str) -> None:
     model = get_shipped_model("sonde-tiny-twenty_questions")
     assert preset in model.also

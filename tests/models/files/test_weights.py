@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import numpy as np
 from safetensors.numpy import load_file, save_file

@@ -13,7 +13,6 @@ import pytest
 from sonde.core import UserError
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 SCRIPT = Path(__file__).parents[3] / "benchmarks" / "gpu.py"
 ASKED = "--device cpu --size tiny --minutes 10 --rows 1 3 --new 6 --tests tests/models/local/test_prefix_tree.py"

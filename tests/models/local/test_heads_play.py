@@ -12,7 +12,6 @@ from sonde.core.registry import build
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from sonde.models.local.heads import Heads, HeadSpec, attach_heads, load_heads, perturb_logits  # noqa: E402 (needs torch)
 
@@ -47,6 +46,8 @@ def valued(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(folder: Path) -> Any:
+    import transformers
+
     return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+if TYPE_CHECKING:
+    from sonde.models.local.kv_cache import DecodingBatch, PrefixCache
 
-from sonde.models.local.kv_cache import DecodingBatch, PrefixCache  # noqa: E402 (needs torch)
+torch = pytest.importorskip("torch")
+
 
 TOKEN = 2 * 2 * 4  # bytes of one token below: keys and values, two heads, one float each
 
@@ -34,6 +35,8 @@ def found(slots: PrefixCache, ids: array[int]) -> tuple[int, list[float]]:
 
 @given(Runs)
 def test_the_tree_is_a_set_of_prefixes(runs: list[list[int]]) -> None:
+    from sonde.models.local.kv_cache import PrefixCache
+
     slots = PrefixCache(1 << 30)
     seen: list[array[int]] = []
     for run in runs:
@@ -50,6 +53,8 @@ def test_the_tree_is_a_set_of_prefixes(runs: list[list[int]]) -> None:
 
 @given(Runs, st.integers(0, 20))
 def test_the_budget_holds_and_what_is_left_is_right(runs: list[list[int]], tokens: int) -> None:
+    from sonde.models.local.kv_cache import PrefixCache
+
     slots = PrefixCache(tokens * TOKEN)
     for run in runs:
         ids = array("i", run)
@@ -66,6 +71,8 @@ def _common(a: array[int], b: array[int]) -> int:
 
 
 def test_what_was_used_longest_ago_goes_first() -> None:
+    from sonde.models.local.kv_cache import PrefixCache
+
     slots = PrefixCache(9 * TOKEN)
     runs = [array("i", [first, 5, 6]) for first in range(3)]
     for ids in runs:
@@ -80,6 +87,8 @@ def test_what_was_used_longest_ago_goes_first() -> None:
 
 
 def test_chains_stay_short() -> None:
+    from sonde.models.local.kv_cache import PrefixCache
+
     slots = PrefixCache(1 << 30)
     ids = array("i")
     for turn in range(400):
@@ -96,6 +105,8 @@ def write(deck: DecodingBatch, new: Any) -> None:
 
 
 def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
+    from sonde.models.local.kv_cache import DecodingBatch
+
     deck = DecodingBatch(1)
     rows: list[tuple[int, list[float]]] = []
     step = 0
@@ -126,6 +137,8 @@ def test_rows_stay_whole_while_a_deck_grows_and_shrinks() -> None:
 
 def test_planes_of_one_shape_lie_together_and_those_never_written_nowhere() -> None:
     """Two layers: keys of one head, values of two; the second layer, as where layers share keys, writes none."""
+    from sonde.models.local.kv_cache import DecodingBatch, PrefixCache
+
     deck = DecodingBatch(2)
     deck.make_room(2, 4, 1)
     deck.lengths += [3, 3]

@@ -14,9 +14,9 @@ import pytest
 from sonde import Completion, Message, Probe, Sampling, UserError
 from sonde.models.chat.chat import Chat as TextChat
 from sonde.models.hf import HF
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from ..test_hf import WORDS, Chat, plain_logprobs, play, run, said, sequences  # noqa: E402 (needs transformers)
 from ..tiny import TEXT, tokenizer, write  # noqa: E402
@@ -37,6 +37,8 @@ def probe(chat: Chat, text: str, span: tuple[int, int] | None = None, *, ending:
 
 
 def network(folder: Path) -> Any:
+    import transformers
+
     return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
@@ -156,6 +158,7 @@ def test_scores_beside_generation(tiny_folder: Path) -> None:
 
 def wordy(scheme: str, *, legacy: bool = False) -> Any:
     """A tokenizer that marks spaces, as those of sentencepiece do."""
+    import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     raw = Tokenizer(models.BPE(unk_token="<|endoftext|>"))
@@ -172,7 +175,7 @@ def wordy(scheme: str, *, legacy: bool = False) -> Any:
     return fast
 
 
-@pytest.mark.parametrize("kind", ["bytes", "first", "always", "never", "legacy"])
+@each("kind", ["bytes", "first", "always", "never", "legacy"])
 def test_ids_are_those_of_the_whole_text(kind: str) -> None:
     """What stands between special tokens is encoded by itself and is no different for it."""
     tok = tokenizer() if kind == "bytes" else wordy(kind, legacy=kind == "legacy")

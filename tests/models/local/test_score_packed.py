@@ -6,7 +6,7 @@ import asyncio
 from array import array
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,14 +17,15 @@ from sonde.models.chat.chat import ScoredIds
 from sonde.models.hf import HF
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 from sonde.models.local.attention import read_attention  # noqa: E402 (needs torch)
 from sonde.models.local.batching import EngineStats, ScoreRequest  # noqa: E402
-from sonde.models.local.scoring import Scorer  # noqa: E402
 
 from ..test_hf import plain_logprobs, run  # noqa: E402
 from ..tiny import TEXT, model, tokenizer  # noqa: E402
+
+if TYPE_CHECKING:
+    from sonde.models.local.scoring import Scorer
 
 SLIDING: dict[str, Any] = {"sliding_window": 8}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -47,6 +48,8 @@ def network(kind: str, attention: str) -> Any:
 
 
 def scorer(net: Any, tokens: int = 256) -> Scorer:
+    from sonde.models.local.scoring import Scorer
+
     layers = net.config.get_text_config().num_hidden_layers
     found = Scorer(net, n_layers=layers, stats=EngineStats())
     found.most = found._tokens = tokens
@@ -114,6 +117,7 @@ def test_a_model_that_takes_no_masks_of_its_own_is_given_none(asked: list[ScoreR
 
 def test_which_masks_a_model_takes() -> None:
     """None where it takes none; a window where its layers slide, and only if they do."""
+    import transformers
 
     def windows(kind: str, attention: str = "sdpa", **changes: Any) -> Any:
         config = transformers.AutoConfig.for_model(kind, **changes)
@@ -157,6 +161,8 @@ def dialogue(i: int, turns: int) -> list[Probe]:
 
 def test_all_that_wait_share_one_tree(tiny_folder: Path) -> None:
     """Sixteen episodes cost what one costs beyond the prompt, which is computed once."""
+    import transformers
+
     hf, many = HF(model=str(tiny_folder)), HF(model=str(tiny_folder))
     net, tok = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder).eval(), tokenizer()
     asked = [dialogue(i, 3) for i in range(16)]
@@ -181,20 +187,21 @@ def test_all_that_wait_share_one_tree(tiny_folder: Path) -> None:
         run(each.close())
 
 
-class Short(transformers.LlamaForCausalLM):
-    """Has memory for so many tokens at once."""
-
-    longest = 100
-    failed = 0
-
-    def forward(self, input_ids: Any, **kwargs: Any) -> Any:
-        if input_ids.numel() > self.longest:
-            Short.failed += 1
-            raise torch.OutOfMemoryError("no memory left")
-        return super().forward(input_ids, **kwargs)
-
-
 def test_where_memory_does_not_suffice_passes_are_shorter() -> None:
+    import transformers
+
+    class Short(transformers.LlamaForCausalLM):
+        """Has memory for so many tokens at once."""
+
+        longest = 100
+        failed = 0
+
+        def forward(self, input_ids: Any, **kwargs: Any) -> Any:
+            if input_ids.numel() > self.longest:
+                Short.failed += 1
+                raise torch.OutOfMemoryError("no memory left")
+            return super().forward(input_ids, **kwargs)
+
     plain = model()
     short = Short(plain.config).eval()
     short.load_state_dict(plain.state_dict())

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from sonde import Message, Sampling
 from sonde.models.hf import HF
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from torch.overrides import TorchFunctionMode  # noqa: E402 (needs torch)
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
@@ -99,8 +99,8 @@ def waits(kind: str, attention: str, sampling: Sampling) -> list[str]:
     return long
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["min_p", "top_p", "greedy"])
-@pytest.mark.parametrize(("kind", "attention"), [("llama", "sdpa"), ("llama", "eager"), ("gemma3", "sdpa")])
+@each("sampling", SAMPLINGS, ids=["min_p", "top_p", "greedy"])
+@each("kind, attention", [("llama", "sdpa"), ("llama", "eager"), ("gemma3", "sdpa")])
 def test_once_per_step(kind: str, attention: str, sampling: Sampling) -> None:
     assert kind in KINDS
     assert waits(kind, attention, sampling) == ["tolist"] * 8

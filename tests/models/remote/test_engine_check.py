@@ -11,7 +11,6 @@ import pytest
 from aiohttp import web
 
 pytest.importorskip("torch")
-pytest.importorskip("peft")
 
 from sonde.models.files.shipped import SHIPPED
 

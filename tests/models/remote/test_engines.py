@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde
 from sonde import CapabilityError, Completion, Message, Probe, Sampling, UserError
@@ -120,8 +121,8 @@ def test_what_was_played_there_is_trained_on_token_for_token(server: tuple[str, 
         assert all(row.logprobs is not None and row.versions == ("default",) for row in sample.rows)
 
 
-@pytest.mark.parametrize(
-    ("mode", "temperature", "min_p", "kept"),
+@each(
+    "mode, temperature, min_p, kept",
     [
         *[("raw_logprobs", 1.0, 0.3, True), ("raw_logprobs", 0.0, 0.0, True), ("raw_logprobs", 0.7, 0.0, False)],
         *[("processed_logprobs", 0.7, 0.0, True), ("processed_logprobs", 0.7, 0.3, False)],
@@ -158,8 +159,8 @@ def test_nothing_that_decides_a_draw_is_left_to_the_server() -> None:
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kind", "drop", "message"),
+@each(
+    "kind, drop, message",
     [
         (
             "vllm",
@@ -191,7 +192,7 @@ def test_a_proxy_that_encodes_prompts_again_is_noticed() -> None:
         spoken(model(double, "vllm"), 1)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@each("kind", list(KINDS))
 @pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
 def test_probabilities_that_are_no_numbers_are_a_failure_of_the_world(kind: str) -> None:
     with (
@@ -201,7 +202,7 @@ def test_probabilities_that_are_no_numbers_are_a_failure_of_the_world(kind: str)
         spoken(model(double, kind), 1)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@each("kind", list(KINDS))
 def test_the_text_of_another_vocabulary_is_noticed(kind: str) -> None:
     """The server decodes what it sampled; by another model's tokenizer the same ids say something else. Once enough was
     the same it is compared no more."""
@@ -239,7 +240,7 @@ def test_bad_settings() -> None:
         sonde.make("models:vllm", base_url=url, model="m", extra={"top_p": 0.5})
     with pytest.raises(UserError, match=r"models:vllm: logprobs_mode: got 'raw'"):
         sonde.make("models:vllm", base_url=url, model="m", logprobs_mode="raw")
-    with pytest.raises(UserError, match=r"tokenizer: model: '/nowhere' is no folder"):
+    with pytest.raises(UserError, match=r"tokenizer: model: '/nowhere' is neither a folder"):
         _ = sonde.make("models:sglang", base_url=url, model="m", tokenizer="/nowhere").chat
 
 

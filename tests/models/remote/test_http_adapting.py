@@ -24,6 +24,7 @@ from sonde.models.remote.adapting import (
     store_forms,
 )
 from sonde.models.remote.retry import EndpointWarning
+from tests.cases import each
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
 from ..server import Handler, Request, Server, reply, says
@@ -137,7 +138,7 @@ REFUSALS: dict[str, tuple[int, object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("host", REFUSALS)
+@each("host", REFUSALS)
 def test_the_refused_field_is_found_in_what_hosts_say(host: str) -> None:
     status, body = REFUSALS[host]
     c, server, _ = ask(strict(lambda asked: (status, body) if "min_p" in asked else None))
@@ -152,7 +153,7 @@ def test_a_refusal_in_plain_text() -> None:
     assert ask(handle)[0].unsent == ("min_p",)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
@@ -191,7 +192,7 @@ def test_the_other_name_of_the_limit_goes_both_ways() -> None:
     assert server.requests[-1].body["max_tokens"] == 50 and c.unsent == ()
 
 
-@pytest.mark.parametrize("name", ["messages", "model"])
+@each("name", ["messages", "model"])
 def test_messages_and_model_are_never_left_out(name: str) -> None:
     line, server, _ = fails(UserError, strict(openai(**{name: "unsupported_parameter"})))
     assert len(server.requests) == 1 and "omit=" not in line
@@ -322,7 +323,7 @@ def test_a_model_that_is_nowhere_is_told_as_such() -> None:
     )
 
 
-@pytest.mark.parametrize("behind", ["", "/", "/chat/completions", "/chat/completions/", "/completions"])
+@each("behind", ["", "/", "/chat/completions", "/chat/completions/", "/completions"])
 def test_forms_of_an_address(behind: str) -> None:
     model = Http(base_url=f"http://localhost:8000/v1{behind}", model="m")
     assert model.url_of("/chat/completions") == "http://localhost:8000/v1/chat/completions"

@@ -19,6 +19,7 @@ from sonde.models.http import Http
 from sonde.models.remote.openai_chat import classify_finish
 from sonde.models.remote.retry import EndpointWarning
 from sonde.runs.rollout import play_episode
+from tests.cases import each
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
 from ..server import Handler, Server, chat, reply, says
@@ -47,7 +48,7 @@ FAILURES = (
 )
 
 
-@pytest.mark.parametrize("reason", FAILURES)
+@each("reason", FAILURES)
 def test_a_finish_reason_that_is_no_end_is_asked_again(reason: str) -> None:
     c, server, model = ask(says("half a rep", reason), says("whole"))
     assert (c.text, c.finish, len(server.requests), model.stats.retries) == ("whole", "stop", 2, 1)
@@ -55,20 +56,20 @@ def test_a_finish_reason_that_is_no_end_is_asked_again(reason: str) -> None:
     assert line.startswith(f"200 from /v1/chat/completions: finish_reason {reason!r}: ")
 
 
-@pytest.mark.parametrize("beside", [True, False])
-@pytest.mark.parametrize("error", ["upstream broke off", {"message": "upstream broke off"}, {"code": 502}, ["x"]])
+@each("beside", [True, False])
+@each("error", ["upstream broke off", {"message": "upstream broke off"}, {"code": 502}, ["x"]])
 def test_an_error_inside_is_asked_again(error: object, beside: bool) -> None:
     c, server, _ = ask(reports(error, beside=beside), says("whole"))
     assert (c.text, len(server.requests)) == ("whole", 2)
 
 
-@pytest.mark.parametrize("nothing", [None, "", {}])
+@each("nothing", [None, "", {}])
 def test_an_empty_error_is_none(nothing: object) -> None:
     assert ask(reports(nothing))[0].text == ask(reports(nothing, beside=False))[0].text == "half a rep"
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "says_so"),
+@each(
+    "error, kind, says_so",
     [
         ({"code": 402, "message": "no credit"}, UserError, "api_key_env: 200 from"),
         ({"code": "401"}, UserError, "api_key_env: 200 from"),
@@ -87,16 +88,14 @@ def test_an_error_inside_is_what_its_status_is(error: object, kind: type[Excepti
     assert len(server.requests) == (2 if kind is Outage else 1)
 
 
-@pytest.mark.parametrize("reason", ["content_filter", "sensitive", "SAFETY", "content_filter: RECITATION", "refusal"])
+@each("reason", ["content_filter", "sensitive", "SAFETY", "content_filter: RECITATION", "refusal"])
 def test_what_the_host_filtered_is_an_error_of_that_episode_and_not_asked_again(reason: str) -> None:
     line, server, _ = fails(ContentRefused, says("half a rep", reason))
     assert line.startswith(f"200 from /v1/chat/completions: finish_reason {reason!r}: ")
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "reason", ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "model_length"]
-)
+@each("reason", ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "model_length"])
 def test_reasons_of_a_cut_reply(reason: str) -> None:
     assert ask(says("x", reason))[0].finish == "length"
 
@@ -115,7 +114,7 @@ def test_an_unknown_reason_is_said_once() -> None:
     )
 
 
-@pytest.mark.parametrize("reason", ["stop", "eos", "end_turn", "stop_sequence", "COMPLETE", "tool_calls", None])
+@each("reason", ["stop", "eos", "end_turn", "stop_sequence", "COMPLETE", "tool_calls", None])
 def test_reasons_of_a_whole_reply(reason: object) -> None:
     assert ask(says("x", reason))[0].finish == "stop"
 
@@ -142,7 +141,7 @@ def test_half_a_reply_is_neither_played_nor_cached(tmp_path: Path) -> None:
     assert all(played.outcome.kind == "error" and not played.turns for played in (*broken, *filtered))
 
 
-@pytest.mark.parametrize("kind", ["thinking", "reasoning", "thought", "redacted_reasoning"])
+@each("kind", ["thinking", "reasoning", "thought", "redacted_reasoning"])
 def test_thoughts_among_the_parts_are_no_answer(kind: str) -> None:
     parts: list[Any] = [{"type": kind, "text": "crane?"}, {"type": "text", "text": "toast"}]
     c = ask(says(parts))[0]
@@ -156,9 +155,7 @@ def test_thoughts_in_nested_parts() -> None:
     assert (silent.text, silent.reasoning, silent.finish) == ("", "crane?", "length")
 
 
-@pytest.mark.parametrize(
-    ("told", "read"), [(7.0, 7), (7, 7), (True, 1), (-1, 0), (float("nan"), 0), (1e300, 0), ("7", 0), (None, 0)]
-)
+@each("told, read", [(7.0, 7), (7, 7), (True, 1), (-1, 0), (float("nan"), 0), (1e300, 0), ("7", 0), (None, 0)])
 def test_counts_of_tokens(told: object, read: int) -> None:
     data = json.loads(chat("x"))
     data["usage"] = {"prompt_tokens": told, "completion_tokens": 3.0}

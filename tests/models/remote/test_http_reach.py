@@ -17,6 +17,7 @@ from sonde import UserError
 from sonde.core import Outage
 from sonde.models.http import Http
 from sonde.models.remote.addresses import proxy_for
+from tests.cases import each
 
 from ..endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
 from ..server import Server, chat, reply, response, says
@@ -201,8 +202,8 @@ def test_a_header_that_is_not_set_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert line == "headers: api-key: the value of MY_AZURE_KEY is not a header" and not server.requests
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"headers": {"api-key": "azure-secret-0123"}}, "headers: api-key: not the name of an environment variable"),
         ({"headers": {"Content-Type": "X"}}, "headers: got 'Content-Type', allowed: headers that sonde does not send"),

@@ -18,6 +18,7 @@ from sonde import CapabilityError, Message, Probe, UserError
 from sonde.core import ContextFull, Outage
 from sonde.models.http import Http
 from sonde.models.remote.prompt_logprobs import decode_byte_tokens, locate_tokens, max_echo_bytes
+from tests.cases import each
 
 from ..endpoint import KEY, on
 from ..server import USAGE, Handler, Request, reply, response, says, slowly
@@ -142,8 +143,8 @@ def test_what_may_pass_is_tried_again_and_what_does_not_is_an_outage() -> None:
         score(reply('{"code": "context_length_exceeded"}', 400), probes=[GREEN])
 
 
-@pytest.mark.parametrize(
-    ("rows", "says_so"),
+@each(
+    "rows, says_so",
     [
         ([None, {"1": {"logprob": -1.0}}], "a token of the prompt without text or log-probability"),
         ([None, {"1": {"logprob": "x", "decoded_token": "a"}}], "a token of the prompt without text"),
@@ -216,8 +217,8 @@ def _raw(piece: bytes) -> str:
     return "".join(characters[byte] for byte in piece)
 
 
-@pytest.mark.parametrize(
-    ("texts", "said", "places"),
+@each(
+    "texts, said, places",
     [
         (["a", "b"], "b", [(0, 0), (0, 1)]),
         (["\nIs", " it"], "Is it", [(0, 2), (2, 5)]),

@@ -10,12 +10,13 @@ import pytest
 from sonde import UserError
 from sonde.models.http import Http
 from sonde.models.remote.addresses import is_local
+from tests.cases import each
 
 from ..endpoint import KEY
 
 
-@pytest.mark.parametrize(
-    ("host", "local"),
+@each(
+    "host, local",
     [
         *((h, True) for h in ("localhost", "node17", "127.0.0.1", "10.1.2.3", "192.168.0.9", "::1", "gpu.local")),
         *((h, False) for h in ("api.openai.com", "8.8.8.8", "127.0.0.1.evil.com", "localhost.com")),
@@ -25,8 +26,8 @@ def test_what_is_local(host: str, local: bool) -> None:
     assert is_local(host) is local
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
+@each(
+    "config, message",
     [
         ({"base_url": "localhost:8000"}, "base_url: got 'localhost:8000', allowed: http(s)"),
         ({"base_url": "http://[broken"}, "base_url: got"),

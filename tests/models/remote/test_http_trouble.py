@@ -16,6 +16,7 @@ from sonde.core import ContentRefused, ContextFull, Outage
 from sonde.models.http import Http
 from sonde.models.remote.openai_chat import ROOM, max_reply_bytes
 from sonde.models.remote.retry import TroubleWarning
+from tests.cases import each
 
 from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
 from ..server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
@@ -31,8 +32,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-@pytest.mark.parametrize(
-    ("trouble", "config"),
+@each(
+    "trouble, config",
     [
         (hangs_up, {}),
         (drops_mid_body, {}),
@@ -62,8 +63,8 @@ def test_trouble_that_passes(trouble: Handler, config: dict[str, Any]) -> None:
     assert (model.stats.calls, model.stats.retries, model.stats.failures) == (1, 2, 0)
 
 
-@pytest.mark.parametrize(
-    ("trouble", "says_so"),
+@each(
+    "trouble, says_so",
     [
         (hangs_up, "no complete reply from /v1/chat/completions: ServerDisconnectedError"),
         (drops_mid_body, "no complete reply from /v1/chat/completions: Client"),
@@ -206,8 +207,8 @@ def test_a_packed_reply_is_not_unpacked() -> None:
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "kind", "names"),
+@each(
+    "status, body, kind, names",
     [
         (401, f"Incorrect API key provided: {KEY}", UserError, "api_key_env"),
         (403, "not for you", UserError, "api_key_env"),

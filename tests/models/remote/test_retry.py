@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sonde.core import Rng
 from sonde.models.remote.retry import Backoff, parse_retry_after
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
+@each(
+    "header, seconds",
     [
         ("0", 0.0),
         ("120", 120.0),

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import sonde
 from sonde import UserError, run_sync
@@ -58,8 +59,8 @@ def test_the_probe_is_spread_over_the_vocabulary() -> None:
     assert probe.ids[-1] > 0.9 * len(tokenizer)
 
 
-@pytest.mark.parametrize(
-    ("kept", "now", "message"),
+@each(
+    "kept, now, message",
     [
         ({"version": "default", "logprobs": [-1.0, -2.0]}, {"version": "default", "logprobs": [-1.01, -2.0]}, ""),
         (

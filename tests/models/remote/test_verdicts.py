@@ -19,6 +19,7 @@ from sonde.evaluation.evaluate import evaluate
 from sonde.models.http import Http
 from sonde.models.remote.verdicts import ConversationWarning, stated_verdict
 from sonde.runs.rollout import Plan, collect_trajectories, record_plan
+from tests.cases import each
 
 from ..endpoint import KEY, on
 from ..server import Handler, Request, Server, chat, reply, says
@@ -78,8 +79,8 @@ def second(model: Http, said: str, told: str) -> Any:
     return ask()
 
 
-@pytest.mark.parametrize(
-    ("when", "said", "told", "kind"),
+@each(
+    "when, said, told, kind",
     [
         (too_long, "word " * 4_000, "A wall.", ContextFull),
         (too_long, "左へ行く。" * 2_000, "A wall.", ContextFull),
@@ -89,7 +90,7 @@ def second(model: Http, said: str, told: str) -> Any:
         (wants_one_turn, "left", "A wall.", UserError),
     ],
 )
-@pytest.mark.parametrize("status", [400, 403, 422])
+@each("status", [400, 403, 422])
 def test_what_a_refusal_is_about(
     when: Callable[[dict[str, Any]], bool], said: str, told: str, kind: type[Exception], status: int
 ) -> None:
@@ -119,8 +120,8 @@ def test_a_first_request_that_is_refused_is_a_matter_of_configuration() -> None:
     on([refuses(too_long)], long)
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "verdict"),
+@each(
+    "status, body, verdict",
     [
         (400, {"error": {"code": "context_length_exceeded"}}, "length"),
         (400, {"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 4096}}, "length"),

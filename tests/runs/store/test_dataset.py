@@ -155,7 +155,7 @@ def test_the_logs_of_several_writers_are_one_run(tmp_path: Path, play) -> None:
     ]  # fmt: skip
     with pytest.raises(UserError, match=r"writer: got 1000, allowed: 0 to 999"):
         RunWriter.open(tmp_path, {}, writer=1000)
-    with pytest.raises(UserError, match=r"begun with another configuration: config\.a: got 1"):
+    with pytest.raises(UserError, match=r"started with another configuration: config\.a: got 1"):
         RunWriter.open(tmp_path, {"a": 1}, writer=3)
 
 

@@ -13,6 +13,7 @@ import pytest
 import sonde
 from sonde.core import UnknownName, UserError
 from sonde.train.objectives import make_objective
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -33,7 +34,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("rwr", {"weighting": "centred", "centre": 0.4}),
     ("grpo", {"aggregation": "token-mean", "dual_clip": 3.0}),
     ("grpo", {"kl": 0.05}),
-    ("grpo", {"kl": 0.05, "as_published": True}),
+    ("grpo", {"kl": 0.05, "kl_ratio": False}),
 ]
 BY_BATCH = [("kto", {}), ("rwr", {"weighting": "centred"})]
 """Their loss depends on the micro-batch: z0 of KTO, and a centre of rewards that is the micro-batch's mean."""
@@ -62,7 +63,7 @@ def close(a: dict[str, list[float]], b: dict[str, list[float]]) -> None:
         assert value == pytest.approx(b[key], abs=1e-10), key
 
 
-@pytest.mark.parametrize("case", CASES, ids=shown)
+@each("case", CASES, ids=shown)
 def test_only_agent_tokens_have_gradients(case: tuple[str, dict[str, Any]]) -> None:
     samples = made(6)
     gradient, _, batch = seen(*case, samples)
@@ -71,7 +72,7 @@ def test_only_agent_tokens_have_gradients(case: tuple[str, dict[str, Any]]) -> N
     assert gradient[batch.agent_RT].count_nonzero() > 10
 
 
-@pytest.mark.parametrize("case", CASES, ids=shown)
+@each("case", CASES, ids=shown)
 def test_what_others_said_changes_nothing(case: tuple[str, dict[str, Any]]) -> None:
     logprob, batch = together(made(6))
     noisy = torch.where(batch.agent_RT, logprob.detach(), torch.full_like(logprob, -3.0))
@@ -79,7 +80,7 @@ def test_what_others_said_changes_nothing(case: tuple[str, dict[str, Any]]) -> N
     close(numbers(chosen(noisy, batch)), numbers(chosen(logprob, batch)))
 
 
-@pytest.mark.parametrize("case", CASES, ids=shown)
+@each("case", CASES, ids=shown)
 def test_rows_are_only_where_tokens_lie(case: tuple[str, dict[str, Any]]) -> None:
     samples = made(6)
     cut = [Made((*(part for r in s.rows for part in (r.cut(0, 3), r.cut(3, 99))),), *s[1:]) for s in samples]
@@ -88,7 +89,7 @@ def test_rows_are_only_where_tokens_lie(case: tuple[str, dict[str, Any]]) -> Non
     close(numbers(seen(*case, cut, reverse=True)[1]), whole)
 
 
-@pytest.mark.parametrize("case", ADDITIVE, ids=shown)
+@each("case", ADDITIVE, ids=shown)
 def test_micro_batches_add_up(case: tuple[str, dict[str, Any]]) -> None:
     samples = made(6)
     _, whole, batch = seen(*case, samples)
@@ -99,7 +100,7 @@ def test_micro_batches_add_up(case: tuple[str, dict[str, Any]]) -> None:
     assert sum(count_units(b, unit) for *_, b in parts) == count_units(batch, unit)
 
 
-@pytest.mark.parametrize("case", BY_BATCH, ids=shown)
+@each("case", BY_BATCH, ids=shown)
 def test_those_that_depend_on_the_micro_batch_do(case: tuple[str, dict[str, Any]]) -> None:
     samples = made(6)
     whole = numbers(seen(*case, samples)[1])["total"][0]
@@ -107,7 +108,7 @@ def test_those_that_depend_on_the_micro_batch_do(case: tuple[str, dict[str, Any]
     assert sum(parts) != pytest.approx(whole, abs=1e-6)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != ("kto", {})], ids=shown)
+@each("case", [case for case in CASES if case != ("kto", {})], ids=shown)
 def test_gradients_are_those_of_the_loss(case: tuple[str, dict[str, Any]]) -> None:
     """KTO aside: its z0 moves with the log-probabilities and has no gradient, on purpose."""
     logprob, batch = together(made(4))
@@ -115,14 +116,14 @@ def test_gradients_are_those_of_the_loss(case: tuple[str, dict[str, Any]]) -> No
     assert torch.autograd.gradcheck(lambda x: chosen(x, batch).total, (logprob,), eps=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES, ids=shown)
+@each("case", CASES, ids=shown)
 def test_metrics_carry_no_gradient(case: tuple[str, dict[str, Any]]) -> None:
     _, loss, _ = seen(*case, made(6))
     for values in loss.metrics.values():
         assert not any(getattr(v, "requires_grad", False) for v in values)
 
 
-@pytest.mark.parametrize("case", CASES, ids=shown)
+@each("case", CASES, ids=shown)
 def test_plain_values(case: tuple[str, dict[str, Any]]) -> None:
     made_one: Objective = make_objective(case[0], **case[1])
     assert made_one.name == case[0]
@@ -142,7 +143,9 @@ def test_sums() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: dpo, "):
+    with pytest.raises(
+        UnknownName, match=r"objective: unknown name 'gpro' \(did you mean 'grpo'\?\); known: bc, dpo, "
+    ):
         make_objective("gpro")
     with pytest.raises(UnknownName, match=r"objectives:dpo: unknown name 'betta' \(did you mean 'beta'\?\)"):
         make_objective("dpo", betta=0.1)

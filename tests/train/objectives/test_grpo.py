@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sonde.core import UserError
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -70,7 +71,7 @@ def test_golden_divergence() -> None:
     reference = (LOGPROB + log(2)).tolist()
     seen = batch(AGENT, OWNER, sampled_RT=SAMPLED, advantage_RT=ADVANTAGE, reference_RT=reference)
     plain, penalised = GRPO()(LOGPROB, seen), GRPO(kl=0.1)(LOGPROB, seen)
-    published = GRPO(kl=0.1, as_published=True)(LOGPROB, seen)
+    published = GRPO(kl=0.1, kl_ratio=False)(LOGPROB, seen)
     assert float(published.total - plain.total) == pytest.approx(3 * each, abs=1e-12)
     # mean ratios: (1.5 + .5 + .5) / 3, (1.5 + 4) / 2 and 1
     assert float(penalised.total - plain.total) == pytest.approx((2.5 / 3 + 2.75 + 1) * each, abs=1e-12)
@@ -102,16 +103,16 @@ def test_on_policy_it_is_the_policy_gradient() -> None:
 def test_gradient_of_the_divergence() -> None:
     # Two tokens, pi = (s, 1 - s) with s = .3, the reference (.6, .4); tokens come from pi, in the shares .3 and .7.
     # With the ratio, the mean gradient over the logit of s is that of KL(pi, ref),
-    # s (1 - s) (log(s / .6) - log((1 - s) / .4)); as published it is that of KL(ref, pi), s - .6.
+    # s (1 - s) (log(s / .6) - log((1 - s) / .4)); without it is that of KL(ref, pi), s - .6.
     x = torch.tensor(log(0.3 / 0.7), dtype=torch.float64)
-    expected = {False: 0.21 * (log(0.3 / 0.6) - log(0.7 / 0.4)), True: 0.3 - 0.6}
-    for as_published, slope in expected.items():
+    expected = {True: 0.21 * (log(0.3 / 0.6) - log(0.7 / 0.4)), False: 0.3 - 0.6}
+    for kl_ratio, slope in expected.items():
         mean = 0.0
         for sign, share, reference in ((1, 0.3, 0.6), (-1, 0.7, 0.4)):
             logit = x.clone().requires_grad_()
             seen = batch([[1]], [0], sampled_RT=[[log(share)]], reference_RT=[[log(reference)]], advantage_RT=[[0]])
             logprob = torch.nn.functional.logsigmoid(sign * logit).reshape(1, 1)
-            GRPO(kl=1.0, as_published=as_published)(logprob, seen).total.backward()
+            GRPO(kl=1.0, kl_ratio=kl_ratio)(logprob, seen).total.backward()
             assert logit.grad is not None
             mean += share * float(logit.grad)
         assert mean == pytest.approx(slope, abs=1e-12)
@@ -132,8 +133,7 @@ def test_metrics() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "field"),
+@each("options, field",
     [
         ({"clip_low": 0.0}, "clip_low"), ({"clip_low": 1.5}, "clip_low"), ({"clip_high": -0.1}, "clip_high"),
         ({"dual_clip": 1.2}, "dual_clip"), ({"aggregation": "sum"}, "aggregation"), ({"kl": -1.0}, "kl"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sonde.core import UserError
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -77,9 +78,7 @@ def test_only_one_kind() -> None:
     assert float(loss.total) == pytest.approx(1 - LOW + LOW + 0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "options", [{"beta": -1.0}, {"desirable": -1.0}, {"undesirable": float("nan")}, {"baseline": "mean"}]
-)
+@each("options", [{"beta": -1.0}, {"desirable": -1.0}, {"undesirable": float("nan")}, {"baseline": "mean"}])
 def test_refuses(options: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"kto: .*allowed"):
         KTO(**options)

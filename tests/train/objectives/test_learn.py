@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 import torch
 from torch import Tensor
@@ -49,7 +51,7 @@ def episodes(n: int = 64, seed: int = 0) -> Tensor:
 def chosen_data(name: str, ids: Tensor) -> Tensor:
     """What this objective is meant to see: successes, pairs (chosen, rejected, ...), or everything."""
     won = ids[:, 0] == WINS
-    if name == "sft":
+    if name in ("sft", "bc"):
         return ids[won]
     if make_objective(name).unit != "pair":
         return ids
@@ -72,7 +74,7 @@ def learnt(name: str, options: dict[str, Any], steps: int = 40) -> Sequence[floa
     return logits.detach().softmax(-1)[0].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in sonde.names("objectives") if name not in ("mc", "ilql")])
+@each("name", [name for name in sonde.names("objectives") if name not in ("mc", "ilql")])
 def test_learns_to_win(name: str) -> None:
     # At temperature 1 a success weighs e times a failure, and failures are thrice as many: it needs a lower one.
     options = {"temperature": 0.25, "max_weight": 30.0} if name == "rwr" else {}

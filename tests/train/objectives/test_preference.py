@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sonde.core import UserError
+from tests.cases import each
 
 pytest.importorskip("torch")
 
@@ -48,8 +49,8 @@ def test_losses_of_differences() -> None:
     assert float(simpo_loss(doubles([[0.56]]), doubles([[0]]), 2.5, 1.4)) == pytest.approx(expected[1], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("objective", "expected"),
+@each(
+    "objective, expected",
     [
         (DPO(), DPO_LOSS),
         (DPO(label_smoothing=0.1), DPO_LOSS + 0.03),
@@ -106,8 +107,7 @@ def test_names_units_needs() -> None:
     assert DPO(alpha=1.0)(LOGPROB, BATCH).total == RPO()(LOGPROB, BATCH).total
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "field"),
+@each("kind, options, field",
     [
         (DPO, {"beta": 0.0}, "dpo: beta"), (RPO, {"alpha": -1.0}, "rpo: alpha"),
         (DPO, {"shape": "hinge"}, "dpo: shape"), (DPO, {"label_smoothing": 0.5}, "dpo: label_smoothing"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sonde.core import UserError
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -89,8 +90,7 @@ def test_rwr() -> None:
     assert [float(x) for x in metrics["weight"]] == pytest.approx([4 + e, 3])
 
 
-@pytest.mark.parametrize(
-    "options",
+@each("options",
     [
         {"weighting": "linear"}, {"temperature": 0.0}, {"max_weight": -1.0}, {"centre": 1.0},
         {"weighting": "centred", "centre": float("nan")},

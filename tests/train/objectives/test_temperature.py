@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 from torch import Tensor
@@ -141,7 +142,7 @@ def warm(seed: int, temperature: float) -> Any:
     return replace(made, rows=tuple(at(row, temperature) for row in made.rows))
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@each("packed", [False, True])
 def test_logits_are_divided_where_probabilities_at_sampling_are_compared_with(packed: bool) -> None:
     items, model = [warm(0, 1.0), warm(1, 0.5), warm(2, 2.0)], tiny_model()
     tensors = collate(items, needs=frozenset({"sampled"}), pad_id=END, packed=packed)
@@ -177,7 +178,7 @@ def test_tokens_of_a_cut_distribution_are_refused_where_ratios_are_trained(tmp_p
         train_offline(tiny_model(), GRPO(), bare, settings)
 
 
-@pytest.mark.parametrize("name", ["top_p", "min_p"])
+@each("name", ["top_p", "min_p"])
 def test_online_training_draws_from_the_whole_distribution(name: str) -> None:
     with pytest.raises(UserError, match=f"online: unknown name '{name}'"):
         OnlineSettings(**{name: 0.3})

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sonde.core import UserError
 from sonde.train.credit import whiten
+from tests.cases import each
 
 pytest.importorskip("torch")
 import torch
@@ -175,8 +176,8 @@ def followed(given: Given) -> Given:
     return {k: x.clone().requires_grad_() if k in floats(given) else x for k, x in given.items()}
 
 
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("case", CASES)
+@each("odd", ODD)
+@each("case", CASES)
 def test_what_others_said_changes_nothing(case: Case, odd: float) -> None:
     plain, noisy = followed(case.given()), followed(case.given())
     for name in floats(noisy):
@@ -191,7 +192,7 @@ def test_what_others_said_changes_nothing(case: Case, odd: float) -> None:
         assert not noisy[name].grad[~AGENT].any()
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_gradients_flow_through_predictions_alone(case: Case) -> None:
     arguments = followed(case.given())
     case.loss(**arguments).total.sum().backward()
@@ -209,7 +210,7 @@ def test_v_follows_its_targets_and_no_q() -> None:
     assert [name for name in floats(again) if again[name].grad is not None] == ["v_RT"]
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_gradients_are_those_of_the_loss(case: Case) -> None:
     """In Q, of ILQL: its targets hold V, which has no gradient there on purpose."""
     name = case.learns[0]
@@ -220,7 +221,7 @@ def test_gradients_are_those_of_the_loss(case: Case) -> None:
     assert torch.autograd.gradcheck(loss, (case.given()[name].clone().requires_grad_(),), eps=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_precision_is_kept(case: Case) -> None:
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         arguments = {k: x.to(dtype) if k in floats(case.given()) else x for k, x in case.given().items()}
@@ -240,7 +241,7 @@ def test_whiten_by_hand() -> None:
     assert whiten(torch.tensor([1, 3]), eps=0.0).tolist() == [-1.0, 1.0]
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_shapes_that_differ_are_refused(case: Case) -> None:
     """A column beside rows of tokens would be spread over all of them, and counted as often."""
     for name in case.given().keys() - {"agent_RT", "discount", "tau", "cql", "clip", "value_clip", "value_weight"}:

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
 
 from sonde import Completion, Message, Sampling, UserError
 from sonde.models.hf import HF
@@ -21,7 +19,6 @@ from sonde.train.collate import Tensors, collate
 from sonde.train.logprobs import token_logprobs
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import SondeTrainer
 from sonde.train.types import Item, Row, Sample, item_rows
 
 from ..tiny import END, sample, samples, tiny_model, tiny_tokenizer, where
@@ -73,18 +70,22 @@ def check_identity(model: Any, conversations: Sequence[Sequence[Completion]]) ->
         assert [f for f, _ in pairs] == pytest.approx([s for _, s in pairs], abs=1e-4)
 
 
-class Watching(SondeTrainer):
-    """Plays before every update, and compares."""
+def watching(*args: Any) -> Any:
+    """A trainer that plays before every update, and compares."""
+    from sonde.train.trainer import SondeTrainer
 
-    backend: HF
-    played: list[list[list[Completion]]]
+    class Watching(SondeTrainer):
+        backend: HF
+        played: list[list[list[Completion]]]
 
-    def make_passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Any]:
-        self.backend.renew_weights(str(self.state.global_step))
-        with self.evaluation_mode() as model:
-            self.played.append(asyncio.run(converse(self.backend, 5, seed=0)))  # a loop of its own every time
-            check_identity(model, self.played[-1])
-        return super().make_passes(items)
+        def make_passes(self, items: Sequence[Item]) -> tuple[list[Tensors], Any]:
+            self.backend.renew_weights(str(self.state.global_step))
+            with self.evaluation_mode() as model:
+                self.played.append(asyncio.run(converse(self.backend, 5, seed=0)))  # a loop of its own every time
+                check_identity(model, self.played[-1])
+            return super().make_passes(items)
+
+    return Watching(*args)
 
 
 @pytest.mark.thorough
@@ -95,7 +96,7 @@ def test_on_policy_between_updates(adapter: LoraSettings | None, recompute: bool
         folder=str(tmp_path), lr=2e-2, batch_size=4, epochs=3, lora=adapter, schedule="constant",
         gradient_checkpointing=recompute, warmup=0.0,
     )  # fmt: skip
-    trainer = Watching(tiny_model(), SFT(), samples(4), settings)
+    trainer = watching(tiny_model(), SFT(), samples(4), settings)
     trainer.backend = HF.from_module(trainer.model, tiny_tokenizer(), model="tiny", weights="start")
     trainer.played = []
     result = trainer.train()
@@ -153,6 +154,8 @@ def test_what_cannot_be_played_or_renewed_is_refused() -> None:
 @pytest.mark.thorough
 def test_what_was_trained_plays_from_its_folder(tmp_path: Path) -> None:
     """Model, tokenizer and template; the merged adapter says what the module says."""
+    from sonde.train.trainer import SondeTrainer
+
     for adapter in (None, LoraSettings(r=4)):
         folder = tmp_path / str(adapter is None)
         settings = TrainSettings(folder=str(folder), lr=2e-2, batch_size=4, epochs=3, lora=adapter)

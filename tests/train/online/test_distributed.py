@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -23,11 +22,9 @@ from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ppo import PPO
 from sonde.train.objectives.sft import SFT
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewarders import BeliefGain
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
-from sonde.train.sharded import gather_tensor
 
 
 def neighbour(name: str) -> Any:
@@ -44,6 +41,9 @@ def play(
     folder: Path, objective: Any, online: OnlineSettings, resume: bool | Path = False, **changes: Any
 ) -> dict[str, Any]:
     """Three steps of eight episodes."""
+    from sonde.train.online.trainer import OnlineTrainer
+    from sonde.train.sharded import gather_tensor
+
     tiny, asking = neighbour("tiny"), neighbour("asking")
     env, tokenizer = asking.Asking(), tiny.tiny_tokenizer(asking.WORDS)
     settings = TrainSettings(
@@ -78,9 +78,9 @@ def best_of_both(folder: Path) -> dict[str, Any]:
 
 
 def train(folder: Path, resume: bool | Path = False, **changes: Any) -> dict[str, Any]:
-    """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are those of the
-    weights' moving average, and the policy is held near the one of the start."""
-    rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(of="average")
+    """Four groups of two, some flat; UCB chooses, so that both processes need all potentials; beliefs are
+    compared with those of the weights' moving average, and the policy is held near the one of the start."""
+    rewards, belief = RewardMix({"success": 1.0, "turns": -0.1, "belief": 0.1}), BeliefGain(baseline="average")
     online = OnlineSettings(
         k=2, by="difficulty", bandit=UCB(), rewards=rewards, rewarders=(belief,), credit=ReturnToGo()
     )

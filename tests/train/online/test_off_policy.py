@@ -8,6 +8,8 @@ from math import exp, log, nan
 
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("torch")
 
 import torch
@@ -113,7 +115,7 @@ def table() -> dict[float, list[float]]:
     return {first: rest for first, *rest in rows}
 
 
-@pytest.mark.parametrize("away", [0.03, 0.1, 0.3, 1.0])
+@each("away", [0.03, 0.1, 0.3, 1.0])
 def test_the_table_of_angles(away: float) -> None:
     assert row(away) == pytest.approx(table()[away], abs=0.06)
 

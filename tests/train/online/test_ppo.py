@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat
@@ -27,16 +26,15 @@ from sonde.train.objectives.sft import SFT
 from sonde.train.online.advantages import draw_demonstrations
 from sonde.train.online.groups import keep_best
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
-from sonde.train.selection import ShareRule
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.training import Learning
 
 from ..asking import WORDS
-from ..test_heads_trainer import StopAt
 from ..test_learn import Knower
-from ..tiny import tiny_model, tiny_tokenizer
+from ..tiny import stop_at, tiny_model, tiny_tokenizer
 from .test_trainer import ENV, HURRY, trainer, without_clocks
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 CRITIC = OnlineSettings(k=1, credit=GAE(discount=0.95, lam=0.95), rewards=HURRY, lock_step=True)
 
@@ -75,7 +73,7 @@ def test_a_resumed_run_is_the_run(objective: str, tmp_path: Path) -> None:
         how = {"objective": SFT(), "online": OnlineSettings(k=4, keep=0.4, rewards=HURRY, lock_step=True)}
     whole = trainer(tmp_path / "a", max_steps=4, save_steps=2, **how).train().history
     first = trainer(tmp_path / "b", max_steps=4, save_steps=2, **how)
-    first.add_callback(StopAt(2))
+    first.add_callback(stop_at(2))
     first.train()
     saved = json.loads((tmp_path / "b" / "checkpoint-2" / "online.json").read_text())
     assert (saved["kl"] != 0.0) == (objective == "ppo")
@@ -134,10 +132,12 @@ def lessons(n: int = 12) -> list[Any]:
     """Episodes of one who asks and then says the colour, as the model would have been shown them."""
     shown = collect_trajectories(ENV, {AGENT: Knower()}, ENV.tasks("train"), Plan(k=n // 6))
     chat = Chat(tiny_tokenizer(WORDS), label="tiny", template={})
-    return list(prepare_data("sft", shown, chat, Learning(share=ShareRule())).items)
+    return list(prepare_data("bc", shown, chat).items)
 
 
 def with_lessons(folder: Path, micro_batch: int = 8, **changes: Any) -> OnlineTrainer:
+    from sonde.train.online.trainer import OnlineTrainer
+
     items, tokenizer = lessons(), tiny_tokenizer(WORDS)
     settings = TrainSettings(
         folder=str(folder), lr=1e-2, batch_size=8, micro_batch=micro_batch, max_steps=3, schedule="constant",

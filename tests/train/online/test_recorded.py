@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, UserError, View
 from sonde.models.chat.chat import Chat
@@ -20,7 +19,6 @@ from sonde.train.learn import learn, prepare_data
 from sonde.train.logprobs import LogprobScorer
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ppo import PPO
-from sonde.train.online.recorded import RecordedTrainer
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import TrainSettings
@@ -56,6 +54,8 @@ def samples() -> list[Sample]:
 
 def recorded(folder: Path, samples: list[Sample], objective: Any = None, online: Any = None, **how: Any) -> Any:
     """A trainer on these episodes, with an untrained model."""
+    from sonde.train.online.recorded import RecordedTrainer
+
     usual: dict[str, Any] = {"lr": 3e-3, "batch_size": 8, "micro_batch": 8, "schedule": "constant", "warmup": 0.0}
     settings = TrainSettings(folder=str(folder), **{**usual, "epochs": 1.0, **how})
     tokenizer = tiny_tokenizer(WORDS)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -25,12 +24,14 @@ from sonde.train.model_io import load_model
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.groups import plan_tasks
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from ..asking import WORDS, Asking
 from ..tiny import TEMPLATE, tiny_model, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 LOUD = "{% if loud %}ask {% endif %}" + TEMPLATE
 SHOWN: dict[str, Any] = {"system": "won lost", "keep_thinking": True}
@@ -55,6 +56,8 @@ def calls(played: Sequence[Trajectory]) -> list[tuple[list[int], int, list[int]]
 
 def online(path: Path, folder: Path, env: Env[Any, Any], **options: Any) -> tuple[list[Any], int]:
     """The calls of the first task as online training plays it, and its world."""
+    from sonde.train.online.trainer import OnlineTrainer
+
     model, tokenizer = load_model(str(folder))
     games = [Game(env, env.tasks("train")[:4], "game")]
     settings = TrainSettings(folder=str(path), batch_size=8, micro_batch=8, max_steps=1)
@@ -106,23 +109,29 @@ def test_bad_options_are_refused_before_anything_is_played(tmp_path: Path) -> No
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def asking(folder: Path, kind: type[OnlineTrainer] = OnlineTrainer, **changes: Any) -> OnlineTrainer:
+def asking(folder: Path, kind: type[OnlineTrainer] | None = None, **changes: Any) -> OnlineTrainer:
+    from sonde.train.online.trainer import OnlineTrainer
+
     tokenizer, env = tiny_tokenizer(WORDS), Asking()
     usual: dict[str, Any] = {"lr": 1e-2, "batch_size": 8, "micro_batch": 8, "max_steps": 2, "warmup": 0.0}
     settings = TrainSettings(folder=str(folder), **{**usual, **changes})
     rewards = RewardMix({"success": 1.0, "turns": -0.1})
     games, online = [Game(env, env.tasks("train"), "asking")], OnlineSettings(k=8, max_new_tokens=3, rewards=rewards)
-    return kind(tiny_model(vocab=len(tokenizer)), GRPO(), games, settings, online, tokenizer=tokenizer)
+    return (kind or OnlineTrainer)(
+        tiny_model(vocab=len(tokenizer)), GRPO(), games, settings, online, tokenizer=tokenizer
+    )
 
 
 def kept(trainer: OnlineTrainer) -> list[Any]:
     """The tensors that the player holds."""
     engine = trainer.hf._loaded_model.engine
     slots = [t for node in engine.slots._iterate_nodes() for t in node.kv if t is not None]
-    return slots + [t for t in engine.deck._stacks if t is not None]
+    return slots + [t for t in engine.batch._stacks if t is not None]
 
 
 def test_what_play_keeps_is_freed_before_training(tmp_path: Path) -> None:
+    from sonde.train.online.trainer import OnlineTrainer
+
     held: list[int] = []
 
     class Watched(OnlineTrainer):
@@ -168,6 +177,8 @@ def test_frozen_weights_are_in_bfloat16_and_the_adapter_is_not(tmp_path: Path) -
 
 def test_where_a_user_is_served_is_no_part_of_what_a_checkpoint_is_tied_to(tmp_path: Path) -> None:
     """A job that goes on gets another host; another model would be another training."""
+    from sonde.train.online.trainer import OnlineTrainer
+
     env, tokenizer = sonde.make("twenty_questions"), tiny_tokenizer(WORDS)
     settings = TrainSettings(folder=str(tmp_path), batch_size=8, max_steps=1)
 

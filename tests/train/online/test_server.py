@@ -6,12 +6,11 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -23,7 +22,6 @@ from sonde.train.collect import Game
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.off_policy import EngineWarning
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
@@ -32,6 +30,9 @@ from ..asking import WORDS, Asking
 from ..processes import run_both
 from ..server_ranks import train
 from ..tiny import tiny_model, tiny_tokenizer
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})
@@ -56,6 +57,8 @@ def trainer(
     path: Path, double: Double, kind: str = "vllm", *, objective: Any = None, online: dict[str, Any] | None = None,
     more: dict[str, Any] | None = None, **changes: Any,
 ) -> OnlineTrainer:  # fmt: skip
+    from sonde.train.online.trainer import OnlineTrainer
+
     usual: dict[str, Any] = {"lr": 3e-3, "batch_size": 8, "max_steps": 3, "schedule": "constant", "warmup": 0.0}
     settings = TrainSettings(folder=str(path), **{**usual, **changes})
     tokenizer = tiny_tokenizer(WORDS)
@@ -120,6 +123,8 @@ def test_other_arithmetic_is_said_once(tmp_path: Path, folder: Path) -> None:
 @pytest.fixture
 def overlapping(tmp_path: Path, folder: Path) -> Iterator[tuple[Path, list[dict[str, float]], list[int]]]:
     """A run that plays ahead, and how many requests the server had seen when each step was computed."""
+    from sonde.train.online.trainer import OnlineTrainer
+
     seen: list[int] = []
 
     class Watched(OnlineTrainer):
@@ -163,6 +168,8 @@ def test_a_run_that_plays_ahead_goes_on_with_the_same_tasks(tmp_path: Path, fold
 
 
 def test_a_training_that_fails_ends_what_is_under_way(tmp_path: Path, folder: Path) -> None:
+    from sonde.train.online.trainer import OnlineTrainer
+
     class Broken(OnlineTrainer):
         def training_step(self, *args: Any, **kwargs: Any) -> Any:
             raise RuntimeError("broken")
@@ -192,6 +199,8 @@ def test_an_error_of_the_play_ahead_is_one_of_the_training(tmp_path: Path, folde
 
 
 def test_what_cannot_be_learned_from_is_refused_before_anything_is_played(tmp_path: Path, folder: Path) -> None:
+    from sonde.train.online.trainer import OnlineTrainer
+
     with VllmDouble(str(folder)) as double:
         with pytest.raises(UserError, match=r"online: temperature: got 0\.5, allowed.*--logprobs-mode processed_log"):
             trainer(tmp_path / "a", double, online={"temperature": 0.5})

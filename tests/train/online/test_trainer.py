@@ -7,13 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 
@@ -28,13 +27,14 @@ from sonde.train.objectives.dpo import DPO
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.groups import PlannedTask, assign_credit, plan_tasks
 from sonde.train.online.settings import OnlineSettings
-from sonde.train.online.trainer import OnlineTrainer
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
-from sonde.train.trainer import last_checkpoint
 
 from ..asking import WORDS, Asking, State
 from ..tiny import tiny_model, tiny_tokenizer, where
+
+if TYPE_CHECKING:
+    from sonde.train.online.trainer import OnlineTrainer
 
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})
@@ -43,16 +43,18 @@ CLOCKS = ("seconds_playing", "seconds_training")
 
 
 def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[Game] = (), objective: Any = None,
-            online: OnlineSettings | None = None, kind: type[OnlineTrainer] = OnlineTrainer,
+            online: OnlineSettings | None = None, kind: type[OnlineTrainer] | None = None,
             **changes: Any) -> OnlineTrainer:  # fmt: skip
     """Two tasks of four episodes per step, unless told otherwise."""
+    from sonde.train.online.trainer import OnlineTrainer
+
     usual: dict[str, Any] = {"lr": 3e-3, "batch_size": 8, "micro_batch": 8, "max_steps": 3, "schedule": "constant"}
     settings = TrainSettings(folder=str(folder), seed=seed, **{**usual, "warmup": 0.0, **changes})
     tokenizer = tiny_tokenizer(WORDS)
     model = model if model is not None else tiny_model(seed, vocab=len(tokenizer))
     online = online or OnlineSettings(k=4)
     games = games or [Game(ENV, ENV.tasks("train"), "asking")]
-    return kind(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
+    return (kind or OnlineTrainer)(model, objective or GRPO(), games, settings, online, tokenizer=tokenizer)
 
 
 def places(t: OnlineTrainer, *chosen: int, n_rollout: int = 0) -> list[PlannedTask]:
@@ -191,6 +193,8 @@ def test_two_equal_runs_are_equal(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
     """Tasks, worlds, samples, curriculum, optimizer: nothing is lost at a checkpoint, with two updates per rollout."""
+    from sonde.train.online.trainer import OnlineTrainer
+
     online = OnlineSettings(
         k=4, updates_per_rollout=2, by="difficulty", bandit=UCB(alpha=0.3), save_episodes=True, lock_step=True
     )
@@ -224,6 +228,8 @@ def test_a_resumed_run_has_the_same_history_and_weights(tmp_path: Path) -> None:
 def test_a_run_that_was_killed_at_any_write_of_a_checkpoint_goes_on(tmp_path: Path) -> None:
     """The files of a checkpoint, in the order in which they were written: what was cut short at any of them is not
     taken for a checkpoint, and the run goes on from the one before to the same end."""
+    from sonde.train.trainer import last_checkpoint
+
     options: dict[str, Any] = {
         "online": OnlineSettings(k=4, lock_step=True),
         "max_steps": 6,
@@ -280,6 +286,8 @@ def test_several_environments_share_a_loop(tmp_path: Path) -> None:
 
 
 def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
+    from sonde.train.online.trainer import OnlineTrainer
+
     bad: list[tuple[dict[str, Any], str]] = [
         ({"batch_size": 6}, r"batch_size: got 6, allowed: a multiple of online\.k = 4"),
         ({"max_steps": None}, "max_steps: got None, allowed: a number of optimizer steps"),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sonde.core import UserError
 from sonde.envs._shared.sub_episodes import list_experiences
 
-from .calls import KEPT, Calls, Role, json_size, load_prompts, text_reader
+from .calls import KEPT, Calls, Role, json_size, text_reader
 from .priors import well_specified_prior
 from .prompting import ActContext, steps_block, trajectory_text
 
@@ -64,10 +64,10 @@ class BeliefKeeper(NamedTuple):
 
     async def _write_prior(self, at: ActContext, calls: Calls) -> str:
         if self.prior in ("well-specified", "worlds"):
-            return well_specified_prior(at.view, worlds=self.prior == "worlds", alpha=self.alpha)
+            return well_specified_prior(at.view, worlds=self.prior == "worlds", alpha=self.alpha, say=at.say("priors"))
         if self.prior not in WRITTEN:
             return self.prior
-        say = load_prompts("beliefs")
+        say = at.say("beliefs")
         hint = say["prior-hint"].format(hint=_format_hint(at)) + "\n\n" if self.prior == "hinted" else ""
         user = say["prior-user"].format(problem=at.problem_text(), hint=hint, situation=at.situation_block("prior"))
         role = self.role._replace(name="prior")
@@ -77,8 +77,8 @@ class BeliefKeeper(NamedTuple):
         rows = list_experiences(at.view, held.absorbed)
         if not rows:
             return held
-        say, one = load_prompts("beliefs"), len(rows) == 1
-        shown = {"experience": steps_block(rows)} if one else {"trajectory": trajectory_text(rows)}
+        say, one = at.say("beliefs"), len(rows) == 1
+        shown = {"experience": steps_block(rows)} if one else {"trajectory": trajectory_text(rows, at.say)}
         user = say["update-step" if one else "update-trajectory"].format(
             posterior=held.text, situation=at.situation_block(self.role.name), **shown
         )

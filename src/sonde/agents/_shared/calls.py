@@ -19,12 +19,13 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from importlib.resources import files
-from typing import NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from sonde.core import Completion, Message, Model, Policy, Sampling, View, derive, invalid
+from sonde.core import EMPTY, Completion, Frozen, Message, Model, Policy, Sampling, View, derive, invalid
+from sonde.core.prompts import OPTIONAL, Pieces, Prompts, overlay_prompts, parse_pieces, read_prompts
 from sonde.core.types import Json
 from sonde.envs._shared.answer import read_answer
 from sonde.envs._shared.frames import parse_frames
@@ -32,6 +33,8 @@ from sonde.models.chat.reasoning import split_completion
 
 T = TypeVar("T")
 Reader = Callable[[str], T | None]
+Say = Callable[[str], Pieces]
+"""From the name of a file to its texts."""
 
 KEPT = 24_000
 """Maximum size in bytes of JSON of one text in a memory; two of them and the rest fit into `MEMORY_LIMIT`."""
@@ -54,10 +57,12 @@ class Role(NamedTuple):
 class Calls:
     """The calls of one act. `counts` starts from earlier acts' counts; `completions` holds this act's calls only."""
 
-    def __init__(self, seed: int, retries: int, counts: Mapping[str, int] | None = None, first: int = 0) -> None:
+    def __init__(
+        self, seed: int, retries: int, counts: Mapping[str, int] | None = None, first: int = 0, again: str = ""
+    ) -> None:
         self.completions: list[Completion] = []
         self.counts: dict[str, int] = dict(counts or {})
-        self._seed, self._retries, self._n = seed, retries, first
+        self._seed, self._retries, self._n, self._again = seed, retries, first, again or retry_message()
 
     async def ask_model(self, role: Role, system: str, user: str, read: Reader[T]) -> T | None:
         """What `read` parses from the reply; None, counted as a fallback, if no reply could be parsed."""
@@ -71,7 +76,7 @@ class Calls:
             unread = "malformed" if left else "fallback"
             self.completions.append(replace(completion, name=role.name, unread=unread))
             self._add_count(f"{role.name}:{unread}", 1)
-            messages = (*messages, Message("assistant", completion.text, completion), Message("user", retry_message()))
+            messages = (*messages, Message("assistant", completion.text, completion), Message("user", self._again))
         return None
 
     async def _generate(self, role: Role, messages: Sequence[Message]) -> tuple[Completion, str]:
@@ -86,7 +91,9 @@ class Calls:
     async def run_concurrently(self, works: Iterable[Callable[[Calls], Awaitable[T]]]) -> list[T]:
         """Run independent pieces of work concurrently, each with its own call numbers; recorded in their order."""
         todo = list(works)
-        branches = [Calls(self._seed, self._retries, first=_BRANCH * (i + 1)) for i in range(len(todo))]
+        branches = [
+            Calls(self._seed, self._retries, first=_BRANCH * (i + 1), again=self._again) for i in range(len(todo))
+        ]
         found = await asyncio.gather(*(work(branch) for work, branch in zip(todo, branches, strict=True)))
         for branch in branches:
             self.completions += branch.completions
@@ -99,8 +106,38 @@ Work = Callable[[Calls], Awaitable[float]]
 """A piece of work that returns a number, given its own calls."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class ComposedAgent(Policy):
-    """An agent made of several sub-calls."""
+    """An agent made of several sub-calls. `prompts`: a folder with texts in place of the package's (`core.prompts`)."""
+
+    prompt_files: ClassVar[tuple[str, ...]]
+    """The files of `agents/_shared/prompts` that it speaks by."""
+
+    prompts: str | Prompts = field(default=EMPTY, metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        """Read the texts; subclasses call it."""
+        if self.prompts:
+            object.__setattr__(self, "prompts", read_prompts(self.called, self.prompts, self.package_prompts()))
+
+    @classmethod
+    def package_prompts(cls) -> Prompts:
+        """The texts that `prompts` may replace."""
+        return {file: load_prompts(file) for file in cls.prompt_files}
+
+    @cached_property
+    def _own_prompts(self) -> Mapping[str, Pieces]:
+        given = self.prompts
+        return overlay_prompts(given, self.package_prompts()) if isinstance(given, Mapping) else {}
+
+    def prompt_pieces(self, file: str) -> Pieces:
+        """The texts of a file, those of `prompts` before the package's."""
+        return self._own_prompts.get(file) or load_prompts(file)
+
+    def start_calls(self, seed: int, memory: Mapping[str, Any] = EMPTY) -> Calls:
+        """The calls of an act, counted on from those in the memory."""
+        again = self.prompt_pieces("calls")["again"]
+        return Calls(seed, getattr(self, "retries", 0), memory.get("calls"), again=again)
 
     @abstractmethod
     def most_calls(self, view: View) -> int:
@@ -131,11 +168,9 @@ async def close_models(*models: Model | None) -> None:
 
 
 @cache
-def load_prompts(name: str) -> Mapping[str, str]:
+def load_prompts(name: str) -> Pieces:
     """The pieces of `agents/_shared/prompts/NAME.md`, loaded once per process. They are `str.format` templates."""
-    text = files("sonde.agents._shared").joinpath("prompts", f"{name}.md").read_text("utf-8")
-    parts = text.split("\n## ")
-    return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}
+    return Frozen(parse_pieces(files("sonde.agents._shared").joinpath("prompts", f"{name}.md").read_text("utf-8")))
 
 
 def retry_message() -> str:

@@ -25,7 +25,7 @@ from sonde.envs._shared.sub_episodes import (
     rules_text,
 )
 
-from .calls import Calls, Role, action_reader, json_block, load_prompts
+from .calls import Calls, Role, Say, action_reader, json_block, load_prompts
 
 
 class ActContext(NamedTuple):
@@ -36,6 +36,7 @@ class ActContext(NamedTuple):
     horizon: int
     now: Position
     observation: str
+    say: Say = load_prompts
 
     @property
     def problem_kind(self) -> str:
@@ -63,7 +64,7 @@ class ActContext(NamedTuple):
 
     def problem_text(self) -> str:
         """The problem, as it was described to the agent."""
-        return load_prompts("calls")["problem"].format(description=rules_text(self.view))
+        return self.say("calls")["problem"].format(description=rules_text(self.view))
 
     def situation_block(self, call: str, **more: Json) -> str:
         """The JSON block that identifies this sub-call and its step."""
@@ -86,12 +87,12 @@ class ActContext(NamedTuple):
         """The history of this sub-episode, for prompts that show one observation; empty at its start."""
         told_by_state = self.now.step == 0 or self.problem_kind in LABELLED
         rows = [] if told_by_state else list_experiences(self.view, self.view.turn - self.now.step)
-        return load_prompts("calls")["sofar"].format(experience=steps_block(rows)) + "\n\n" if rows else ""
+        return self.say("calls")["sofar"].format(experience=steps_block(rows)) + "\n\n" if rows else ""
 
     def action_list(self) -> str:
         """The list of actions, if there is one."""
         legal = self.legal
-        return load_prompts("calls")["available"].format(actions=", ".join(legal)) + "\n\n" if legal else ""
+        return self.say("calls")["available"].format(actions=", ".join(legal)) + "\n\n" if legal else ""
 
     def prompt_fields(self) -> dict[str, str]:
         """The fields that fill in the prompts of a policy."""
@@ -99,10 +100,10 @@ class ActContext(NamedTuple):
         return said | {"situation": self.situation_block("policy")}
 
 
-def read_scene(view: View) -> ActContext:
-    """The context of the next act."""
+def read_scene(view: View, say: Say = load_prompts) -> ActContext:
+    """The context of the next act, described in these texts."""
     problem, horizon = view.problem, problem_horizon(view)
-    return ActContext(view, problem, horizon, current_position(view, horizon), current_observation(view))
+    return ActContext(view, problem, horizon, current_position(view, horizon), current_observation(view), say)
 
 
 def steps_block(rows: Iterable[Experience]) -> str:
@@ -118,9 +119,9 @@ def steps_block(rows: Iterable[Experience]) -> str:
     return json_block(experience=shown)
 
 
-def trajectory_text(rows: Iterable[Experience]) -> str:
+def trajectory_text(rows: Iterable[Experience], say: Say = load_prompts) -> str:
     """Steps with an introduction."""
-    return load_prompts("calls")["trajectory"].format(experience=steps_block(rows))
+    return say("calls")["trajectory"].format(experience=steps_block(rows))
 
 
 def group_by_sub_episode(rows: Sequence[Experience]) -> dict[int, list[Experience]]:

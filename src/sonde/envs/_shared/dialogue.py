@@ -39,7 +39,6 @@ from .answer import read_message
 from .checks import CHECKS, Candidates, gives_name_away, mentions_name
 from .english.naming import Names, Verdict, judge_naming, name_lookup, only_names
 from .english.tokens import name_key
-from .prompts import load_pieces
 from .quoting import quote_message
 
 USER, JUDGE = "user", "judge"
@@ -206,11 +205,15 @@ class Dialogue(Env[Talk]):
         """Whether the game continues after a denied claim."""
         return self.preset in self.going_on
 
+    @classmethod
+    def prompt_files(cls) -> tuple[str, ...]:
+        return (cls.name_of_prompts, "dialogue")
+
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
         """The prompts shared by all conversations, overridden by the subclass's own and those by the preset's:
         `NAME@PRESET` replaces `NAME`."""
-        shared = {**load_pieces("dialogue"), **load_pieces(self.name_of_prompts)}
+        shared = {**self.prompt_pieces("dialogue"), **self.prompt_pieces(self.name_of_prompts)}
         own = {name.partition("@")[0]: text for name, text in shared.items() if name.endswith(f"@{self.preset}")}
         return {**shared, **own}
 

@@ -1,19 +1,11 @@
-"""Prompts are Markdown files in their environment's folder; a line `## name` begins the piece called `name`.
+"""Prompts are Markdown files beside their environment; a line `## name` begins the piece called `name`.
 
-Pieces are `str.format` templates, written for sonde: rules and answer syntax follow the papers, the wording does not.
+Pieces are `str.format` templates. They are written for sonde: rules and answer syntax follow the papers, the words do
+not. An environment speaks by `Env.prompt_pieces`, so that they can be replaced (`core.prompts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from sonde.core.env import load_pieces
 
-from sonde.core.registry import env_folder
-
-
-@cache
-def load_pieces(name: str) -> Mapping[str, str]:
-    """The pieces of `envs/FOLDER/prompts/NAME.md`, loaded once per process."""
-    text = env_folder(name).joinpath("prompts", f"{name}.md").read_text("utf-8")
-    parts = text.split("\n## ")
-    return {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts[1:])}
+__all__ = ["load_pieces"]

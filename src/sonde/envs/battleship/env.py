@@ -20,7 +20,6 @@ from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
 from .._shared.frames import split_cell
-from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import Fleets, ShipFilter
@@ -141,13 +140,15 @@ class Battleship(CertainEnv[State], AnswerTags):
         return describe_placement(state.size, state.ships)
 
     def intro(self, state: State, seat: str) -> str:
-        return f"{self._rules_text(state.size)}\n\n{format_board(state)}\n\n{load_pieces('battleship')['first']}"
+        return f"{self._rules_text(state.size)}\n\n{format_board(state)}\n\n{self.prompt_pieces('battleship')['first']}"
 
     def _rules_text(self, size: int) -> str:
-        return load_pieces("battleship")["intro"].format(size=size, last="ABCDEF"[size - 1], turns=self.max_turns)
+        return self.prompt_pieces("battleship")["intro"].format(
+            size=size, last="ABCDEF"[size - 1], turns=self.max_turns
+        )
 
     def render(self, state: State, seat: str) -> str | None:
-        say = load_pieces("battleship")
+        say = self.prompt_pieces("battleship")
         hits = say["hits"].format(hits=", ".join(_hit_summary(state)) or "none")
         left = say["next"].format(left=self.max_turns - state.turn)
         return f"{self._rules_text(state.size)}\n\n{format_board(state)}\n{hits}\n{left}"
@@ -157,7 +158,7 @@ class Battleship(CertainEnv[State], AnswerTags):
         if cell is None:
             if read_answer(text) is not None:
                 return self._end_turn(state, "invalid")
-            told, info = load_pieces("battleship")["format"], Frozen(result="format")
+            told, info = self.prompt_pieces("battleship")["format"], Frozen(result="format")
             return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
         index = _cell_indices(state.size).get(cell)
         if index is None:
@@ -175,7 +176,7 @@ class Battleship(CertainEnv[State], AnswerTags):
 
     def _end_turn(self, state: State, result: str, cell: str | None = None, ship: str | None = None) -> Step:
         """The step that ends this turn; `state` already has the shot on its board, but does not count the turn yet."""
-        say, size, seen = load_pieces("battleship"), state.size, format_board(state)
+        say, size, seen = self.prompt_pieces("battleship"), state.size, format_board(state)
         length = SHIPS[ship] if ship else None
         what = say[result].format(cell=cell, ship=ship, length=length, size=size, last="ABCDEF"[size - 1])
         info = Frozen(result=result, cell=cell, ship=ship, board=seen)

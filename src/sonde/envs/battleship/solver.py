@@ -1,7 +1,8 @@
-"""Battleship on the exact posterior: shoot certain hits first, then maximise hit probability plus information.
+"""Battleship on the exact posterior: shoot certain hits first, else maximise P(hit) plus information gain.
 
 Every ship cell must be shot at anyway, so hits are free and only misses cost. A certain hit is therefore never wrong.
-Otherwise the score of a cell is P(hit) + expected gain in bits. Over all boards, each counted once, at 20 turns:
+Otherwise the score of a cell is P(hit) + expected gain in bits. Results over all boards, each counted once, at 20
+turns:
 
 | score | 5x5 wins | 6x6 wins | misses to sink all, 5x5 | 6x6 |
 |---|---|---|---|---|

@@ -29,7 +29,6 @@ from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from .._shared.rounds import check_turn_count, step_facts
 
 if TYPE_CHECKING:
@@ -197,13 +196,16 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         return state.arms[_best_arm(state)]
 
     def intro(self, state: State, seat: str) -> str:
-        return f"{self._rules_text(state.arms)}\n\n{_request_text(self.preset, 'ask', 1, self.turns)}"
+        return f"{self._rules_text(state.arms)}\n\n{self._request_text('ask', 1)}"
 
     def _rules_text(self, arms: tuple[str, ...]) -> str:
         listed, last = ", ".join(arms), self.arm_count - 1
-        return load_pieces("bernoulli_bandit")[f"{self.preset}-intro"].format(
+        return self.prompt_pieces("bernoulli_bandit")[f"{self.preset}-intro"].format(
             n=self.arm_count, arms=listed, pulls=self.turns, last=last
         )
+
+    def _request_text(self, piece: str, n: int) -> str:
+        return _format_request(self.prompt_pieces("bernoulli_bandit")[f"{self.preset}-{piece}"], n, self.turns)
 
     def outcomes(self, state: State, text: str) -> Sequence[tuple[float, Step]]:
         arm = _parse_arm(state.arms, text)
@@ -225,12 +227,12 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
     def _pull_arm(self, state: State, arm: int, reward: float) -> Step:
         arms, means, pulls = state
         info = step_facts("step", len(pulls), 1, _ONLY, arms[arm], reward, _ONLY)
-        told = _pull_text(self.preset, arms[arm], reward)
+        told = _pull_text(self.prompt_pieces("bernoulli_bandit")[f"{self.preset}-pull"], arms[arm], reward)
         return self._end_turn(State(arms, means, (*pulls, (arm, reward))), told, info, _agent_reward(reward))
 
     def _reject_answer(self, state: State, text: str) -> Step:
         """An answer that names no arm wastes the pull; a reply without an answer ends the episode."""
-        say, turn = load_pieces("bernoulli_bandit"), len(state.pulls)
+        say, turn = self.prompt_pieces("bernoulli_bandit"), len(state.pulls)
         if read_answer(text) is None:
             over = state._replace(pulls=state.pulls + ((None, 0.0),) * (self.turns - turn))
             info, told = step_facts("format", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
@@ -242,22 +244,19 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
     def _end_turn(self, after: State, told: str, info: Frozen[Any], rewards: Frozen[float]) -> Step:
         n = len(after.pulls)
         if n == self.turns:
-            ended = Frozen({AGENT: f"{told}\n{load_pieces('bernoulli_bandit')['over']}"})
+            ended = Frozen({AGENT: f"{told}\n{self.prompt_pieces('bernoulli_bandit')['over']}"})
             return Step(after, ended, rewards, info, _final_outcome(after))
-        return Step(
-            after, Frozen({AGENT: f"{told}\n{_request_text(self.preset, 'next', n + 1, self.turns)}"}), rewards, info
-        )
+        return Step(after, Frozen({AGENT: f"{told}\n{self._request_text('next', n + 1)}"}), rewards, info)
 
     def render(self, state: State, seat: str) -> str | None:
         """Rules, history and question in one message; None if `history="messages"`."""
         if self.history_form == "messages":
             return None
-        say, n = load_pieces("bernoulli_bandit"), len(state.pulls)
+        say, n = self.prompt_pieces("bernoulli_bandit"), len(state.pulls)
         head = say[f"{self.history_form}-head"].format(n=n) if n else say["no-history"]
-        lines = (
-            [head, *(_raw_history(state) if self.history_form == "raw" else _summary_history(state))] if n else [head]
-        )
-        ask = _request_text(self.preset, "next", min(n + 1, self.turns), self.turns)
+        told = _raw_history(say, state) if self.history_form == "raw" else _summary_history(say, state)
+        lines = [head, *told] if n else [head]
+        ask = self._request_text("next", min(n + 1, self.turns))
         return "\n\n".join([self._rules_text(state.arms), "\n".join(lines), ask])
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -368,17 +367,16 @@ def _format_reward(reward: float) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _pull_text(preset: str, arm: str, reward: float) -> str:
-    return load_pieces("bernoulli_bandit")[f"{preset}-pull"].format(arm=arm, reward=_format_reward(reward))
+def _pull_text(text: str, arm: str, reward: float) -> str:
+    return text.format(arm=arm, reward=_format_reward(reward))
 
 
 @lru_cache(maxsize=16_384)
-def _request_text(preset: str, piece: str, n: int, pulls: int) -> str:
-    return load_pieces("bernoulli_bandit")[f"{preset}-{piece}"].format(n=n, pulls=pulls)
+def _format_request(text: str, n: int, pulls: int) -> str:
+    return text.format(n=n, pulls=pulls)
 
 
-def _raw_history(state: State) -> list[str]:
-    say = load_pieces("bernoulli_bandit")
+def _raw_history(say: Mapping[str, str], state: State) -> list[str]:
     none = say["raw-none"]
     return [
         say["raw-line"].format(i=i + 1, arm=none if arm is None else state.arms[arm], reward=_format_reward(reward))
@@ -386,8 +384,7 @@ def _raw_history(state: State) -> list[str]:
     ]
 
 
-def _summary_history(state: State) -> list[str]:
-    say = load_pieces("bernoulli_bandit")
+def _summary_history(say: Mapping[str, str], state: State) -> list[str]:
     rows: list[str] = []
     for i, arm in enumerate(state.arms):
         paid = [reward for a, reward in state.pulls if a == i]

@@ -1,9 +1,9 @@
-"""Bayesian play of a bandit: pull the arm with the lowest expected regret under the exact posterior.
+"""Bayesian bandit play: pull the arm with the least expected regret under the exact posterior.
 
-If one uniformly chosen arm pays with a greater known probability than all the others, no strategy earns more, for any
-number of pulls: Feldman (1962, "Contributions to the two-armed bandit problem") proves it for two arms, Rodman (1978,
-"On the many-armed bandit problem") for several. Such bandits are the presets `psrl` and `krishnamurthy` of
-`bernoulli_bandit`. Elsewhere this is the greedy strategy, which ignores the information that a pull would give.
+If exactly one arm, each with equal prior probability, pays with a higher known probability than all others, no strategy
+earns more, whatever the number of pulls: Feldman (1962, "Contributions to the two-armed bandit problem") proves it for
+two arms, Rodman (1978, "On the many-armed bandit problem") for several. The presets `psrl` and `krishnamurthy` of
+`bernoulli_bandit` are such bandits. Elsewhere this is the greedy strategy, which ignores the information of a pull.
 """
 
 from __future__ import annotations

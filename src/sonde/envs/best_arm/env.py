@@ -24,7 +24,6 @@ from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
 from .._shared.frames import plain_letters
-from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import ArmsFilter
@@ -150,20 +149,20 @@ class BestArm(TabularEnv[State], AnswerTags):
     def intro(self, state: State, seat: str) -> str:
         if state.scenario == _SMALL:
             return self._render_state(state)
-        story = _scenario_texts(state.scenario, state.arms)
-        return load_pieces("best_arm")["intro"].format(pulls=self.pull_count, **story.words)
+        story = _scenario_texts(self.prompt_pieces("best_arm"), state.scenario, state.arms)
+        return self.prompt_pieces("best_arm")["intro"].format(pulls=self.pull_count, **story.words)
 
     def render(self, state: State, seat: str) -> str | None:
         """Rules, tallies and remaining tries under preset `small`; the stories of `paprika` have no summary."""
         return self._render_state(state) if state.scenario == _SMALL else None
 
     def _render_state(self, state: State) -> str:
-        rules = load_pieces("best_arm")["small-intro"].format(pulls=self.pull_count, arms=", ".join(state.arms))
+        rules = self.prompt_pieces("best_arm")["small-intro"].format(pulls=self.pull_count, arms=", ".join(state.arms))
         return f"{rules}\n{self._tallies_text(state)}"
 
     def _tallies_text(self, state: State) -> str:
         """Tries and wins of every arm, then the tries left or the request to decide."""
-        say, left = load_pieces("best_arm"), self.pull_count - state.turn
+        say, left = self.prompt_pieces("best_arm"), self.pull_count - state.turn
         rows = zip(state.arms, state.counts, strict=True)
         tallies = [say["small-tally"].format(arm=arm, tries=n, wins=wins) for arm, (n, wins) in rows]
         return "\n".join([*tallies, say["small-next"].format(left=left) if left > 0 else say["small-decide"]])
@@ -186,14 +185,17 @@ class BestArm(TabularEnv[State], AnswerTags):
         scenario, arms, means, counts, turn = state
         n, s = counts[arm]
         counts = (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
-        texts = _scenario_texts(scenario, arms)
+        texts = _scenario_texts(self.prompt_pieces("best_arm"), scenario, arms)
         info = Frozen[Any](result="pull", arm=arms[arm], reward=reward, pulls=_count_table(arms, counts))
         after = State(scenario, arms, means, counts, turn + 1)
         return self._end_turn(after, texts, texts.pulled[arm][reward], info)
 
     def _settle_text(self, state: State, text: str) -> Step:
         """The step that depends on the text alone: a decision, or an answer that names no arm."""
-        say, texts = load_pieces("best_arm"), _scenario_texts(state.scenario, state.arms)
+        say, texts = (
+            self.prompt_pieces("best_arm"),
+            _scenario_texts(self.prompt_pieces("best_arm"), state.scenario, state.arms),
+        )
         words = texts.words
         after = state._replace(turn=state.turn + 1)
         pulls, arm = _count_table(state.arms, state.counts), _parse_arm(state.arms, text, self.which_answer)
@@ -308,11 +310,11 @@ def _find_scenario(arms: frozenset[str]) -> Scenario | None:
     return next((s for s in _load_scenarios("test") + _load_scenarios("train") if frozenset(s.arms) == arms), None)
 
 
-def _scenario_of(name: str, arms: tuple[str, ...]) -> Scenario:
+def _scenario_of(custom: str, name: str, arms: tuple[str, ...]) -> Scenario:
     if name == _SMALL:
         return Scenario(name, "", "", "machine", "try {arm}", "it pays", arms)
     if name == _CUSTOM:
-        return Scenario(name, "", load_pieces("best_arm")["custom"], "machine", "start {arm}", "it pays", arms)
+        return Scenario(name, "", custom, "machine", "start {arm}", "it pays", arms)
     return next(s for s in _load_scenarios("test") + _load_scenarios("train") if s.name == name)
 
 
@@ -327,8 +329,8 @@ class ScenarioTexts(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _scenario_texts(name: str, arms: tuple[str, ...]) -> ScenarioTexts:
-    scenario, say = _scenario_of(name, arms), load_pieces("best_arm")
+def _scenario_texts(say: Frozen[str], name: str, arms: tuple[str, ...]) -> ScenarioTexts:
+    scenario = _scenario_of(say["custom"], name, arms)
     listed = ", ".join(arms)
     words = {"setting": scenario.setting, "noun": scenario.arm, "payoff": scenario.payoff, "arms": listed}
     acts = [scenario.act.format(arm=arm) for arm in arms]

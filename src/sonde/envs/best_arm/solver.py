@@ -1,11 +1,11 @@
-"""Bayesian best-arm identification: pull what helps the decision most, then choose the most likely arm.
+"""Bayesian best-arm identification: pull the arm that most helps the decision, then choose the likeliest best arm.
 
 The knowledge gradient (Frazier, Powell and Dayanik 2008, "A knowledge-gradient policy for sequential information
-collection") on the exact posterior: score each arm by the probability that the decision would be right after one more
-pull of it. Single pulls often cannot change the decision, so ties are frequent; they go to the arm of highest expected
-information gain. Under PAPRIKA's prior the exact probability of a right decision after 20 pulls of 5 arms, by dynamic
-programming over all counts, is 0.8407; information gain alone has 0.8361, top-two Thompson sampling 0.8243, random
-pulls with the best decision 0.7620, and the Bayes-optimal strategy 0.8456.
+collection") on the exact posterior: score each arm by the probability that the decision would be right after just one
+more pull of it. Single pulls often cannot change the decision, so ties are frequent; they go to the arm of highest
+expected information gain. Under PAPRIKA's prior the exact probability of a right decision after 20 pulls of 5 arms, by
+dynamic programming over all counts, is 0.8407; with information gain alone it is 0.8361, with top-two Thompson sampling
+0.8243, with random pulls and the best decision 0.7620, and with the Bayes-optimal strategy 0.8456.
 """
 
 from __future__ import annotations

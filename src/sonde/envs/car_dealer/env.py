@@ -32,7 +32,6 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import EMPTY, Json
 
 from .._shared.dialogue import LONGEST_REPLY, USER, spoken_line
-from .._shared.prompts import load_pieces
 from .filter import DealFilter
 from .negotiation import (
     CHARACTERS,
@@ -158,7 +157,7 @@ class CarDealer(Env[State]):
         return describe_buyer(state.buyer)
 
     def intro(self, state: State, seat: str) -> str:
-        say, b, listed = load_pieces(_NAME), state.buyer, f"{state.listed:,}"
+        say, b, listed = self.prompt_pieces(_NAME), state.buyer, f"{state.listed:,}"
         if seat == AGENT:
             return say["intro"].format(car=state.car, listed=listed, turns=self.max_turns)
         budget = f"{b.share * state.listed // 100:,}"
@@ -186,12 +185,12 @@ class CarDealer(Env[State]):
         pitch = read_pitch(said)
         price = offered_price(pitch, state.listed)
         after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)
-        told = Frozen({USER: load_pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
+        told = Frozen({USER: self.prompt_pieces(_NAME)["to-user"].format(said=said or "(says nothing)")})
         return Step(after, told, info=Frozen[Any](offer=price, buyer_state="listening"))
 
     def _apply_reply(self, state: State, text: str) -> Step:
         said = spoken_line(text, 4 * LONGEST_REPLY)
-        found, say = _DEAL.findall(said), load_pieces(_NAME)
+        found, say = _DEAL.findall(said), self.prompt_pieces(_NAME)
         reply = " ".join(_DEAL.sub("", said).split())[:LONGEST_REPLY] or say["silent"]
         decision = found[-1].lower() if found else ""
         if decision == "yes" and state.offered:
@@ -205,7 +204,7 @@ class CarDealer(Env[State]):
         return Step(after, Frozen({AGENT: reply}), info=Frozen[Any](buyer_state="listening", reply=reply))
 
     def _close_deal(self, state: State, reply: str) -> Step:
-        told = load_pieces(_NAME)["sold"].format(reply=reply, price=f"{state.offered:,}")
+        told = self.prompt_pieces(_NAME)["sold"].format(reply=reply, price=f"{state.offered:,}")
         out = Outcome("win", min(1.0, state.offered / state.listed))
         step = self._end_game(state, told, reply, "bought", out)
         return step._replace(rewards=Frozen({AGENT: self._sale_reward(state)}))

@@ -1,26 +1,26 @@
 """The content of a seller's message about a car, and the reaction of a buyer of known character.
 
-The characters are those of LMRL-Gym (D.8): one who loves discounts, one who wants features, one who is impatient. The
-rules are ours. A buyer has a budget (a share of the list price) and two features it wants. Nobody buys on the first
-message, and nobody buys on a price alone:
+The characters are those of LMRL-Gym (D.8): one loves discounts, one wants features, one is impatient. The rules are
+ours. A buyer has a budget (a share of the list price) and two features it wants. Nobody buys on the first message, and
+nobody buys on a price alone:
 
-    evidence     A message convinces of the features that it names, if it names at most two: a catalogue, or "it has
-                 everything", convinces nobody. The feature lover must be convinced of both wishes, by messages of at
-                 least 12 words; the others of one wish, by any message.
-    concession   An offer that is lower than all before by at least half a percent of the list price.
-    raise        An offer above an earlier one. It costs three more of the buyer's patience.
+    evidence     A message is convincing about the features that it names, if it names at most two: a catalogue, or "it
+                 has everything", convinces nobody. The feature lover must be convinced of both wishes, by messages of
+                 at least 12 words; the others of one wish, by any message.
+    concession   An offer that is lower than all earlier ones by at least half a percent of the list price.
+    raise        An offer above an earlier one. It costs three more units of the buyer's patience.
 
-A buyer accepts an offer up to a limit that follows from how it has been treated:
+A buyer accepts an offer up to a limit that depends on how it has been treated:
 
-    bargain      its budget, but at most 95 % of the list price, less 2.5 % of the list price for each concession that
-                 is missing to four; and it never buys before the second concession
-    features     98 % of its budget, and 7 % more for each wish that it is convinced of, less 3 % of the list price for
-                 each concession after the second: what is sold off must have a fault
-    impatient    112 % of its budget, less 3 % of the list price for each message after the third, and 4 % for each of
+    bargain      its budget, but at most 95 % of the list price, minus 2.5 % of the list price for each concession short
+                 of four; and it never buys before the second concession
+    features     98 % of its budget, and 7 % more for each wish that it is convinced of, minus 3 % of the list price for
+                 each concession after the second: a car on sale must have a fault
+    impatient    112 % of its budget, minus 3 % of the list price for each message after the third, and 4 % for each of
                  more than 40 words
 
-Patience is 18 messages (9 for the impatient); an offer more than 15 % above the limit costs one more. When it is used
-up the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
+Patience lasts 18 messages (9 for the impatient); an offer more than 15 % above the limit costs one more. When it is
+used up the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
 """
 
 from __future__ import annotations
@@ -76,9 +76,10 @@ _WISHES = re.compile(
     r"\b(?:features?|looking for|important to you|need|must[- ]haves?|options?|want|equipment|matters?)\b"
 )
 _WORDY, _EXPLAINED, _NAMED = 40, 12, 2
-"""Words of a message that is too long, words that a feature lover wants to hear of a feature, features at a time."""
+"""The number of words above which a message is too long, the words that a feature lover wants to hear about a feature,
+and the features allowed per message."""
 _FAR, _PATIENT, _IMPATIENT, _RAISE = 15, 18, 9, 3
-"""Percent above the limit that are out of the question; patience in messages, and what a raise costs of it."""
+"""The percentage above the limit that is far out of reach; patience in messages; the cost of a raise in patience."""
 
 
 class BuyerProfile(NamedTuple):
@@ -235,9 +236,9 @@ def _is_affirmed(told: str, cue: str) -> bool:
 
 
 class Talk(NamedTuple):
-    """What the messages come to, whoever hears them: the features named in messages of few features, in those of enough
-    words, the lowest offer (0 if there is none), concessions, messages, and messages of too many words. `raised`: the
-    last offer is above an earlier one."""
+    """A summary of the messages, the same for every buyer: the features named in messages of few features, those in
+    messages of enough words, the lowest offer (0 if there is none), and the numbers of concessions, of messages, and of
+    messages with too many words. `raised`: the last offer is above an earlier one."""
 
     named: frozenset[str] = frozenset()
     explained: frozenset[str] = frozenset()
@@ -287,7 +288,7 @@ def is_persuaded(buyer: BuyerProfile, talk: Talk) -> bool:
 
 
 def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -> Reaction:
-    """Return the buyer's reaction to the last message."""
+    """The buyer's reaction to the last message."""
     pitches, now = tuple(pitches), pitches[-1]
     talk, price = summarise_talk(pitches, listed), offered_price(now, listed)
     if talk.messages > 1 and 0 < price <= price_limit(buyer, talk, listed) and is_persuaded(buyer, talk):
@@ -305,7 +306,8 @@ def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -
 
 @lru_cache(maxsize=1 << 16)
 def _spent_patience(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int) -> int:
-    """Patience that the messages have cost; cached, because a seller who weighs messages asks it for every buyer."""
+    """The patience that the messages have cost; cached, because a seller who compares messages asks for it for every
+    buyer."""
     if not pitches:
         return 0
     talk, price = summarise_talk(pitches, listed), offered_price(pitches[-1], listed)
@@ -314,7 +316,7 @@ def _spent_patience(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int
 
 
 def _is_far(price: int, limit: int) -> bool:
-    """Whether an offer is out of the question."""
+    """Whether an offer is far out of reach."""
     return price > (100 + _FAR) * limit // 100
 
 

@@ -1,16 +1,16 @@
 """The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
-Source: arXiv 2311.18232, D.8: one loves to give discounts, one talks a lot about the features of the car and gives no
+Source: arXiv 2311.18232, D.8: one gives discounts, one talks a lot about the features of the car and gives no
 discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
 The paper's sellers are prompts to a language model. These are our own programs:
 
     discounts   asks for wishes and budget, says in a few words that the car has the wishes, talks at length about
-                what can be saved, then offers: 3 % off the list price, and 3 % more every time
-    features    asks for wishes, praises them and then all other features, two in a message, and then stays with the
-                list price
-    concise     says the list price, and answers in a few words whether the car has what the buyer asks for
+                possible savings, then offers: 3 % off the list price, and 3 % more every time
+    features    asks for wishes, praises them and then all other features, two per message, and then insists on the list
+                price
+    concise     states the list price, and answers in a few words whether the car has what the buyer asks for
 
-`style="drawn"` draws one of them for every episode, each as often.
+`style="drawn"` draws one of them uniformly for every episode.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHOICES = (*STYLES, "drawn")
 _STEP = 3
 """Percent of the list price by which the generous seller lowers each offer."""
 _LEAST = 70
-"""Percent of the list price below which it does not go."""
+"""The lowest offer of this seller, in percent of the list price."""
 _OPENING = (
     "Good morning, and how lucky that you have come to us in this very week, because there is hardly a car in the "
     "house on which I could not do something for you, and there is nothing that I like better than to see a customer "
@@ -69,7 +69,7 @@ class CarDealerSellers(ProgramPolicy):
 
     @staticmethod
     def _wishes(view: View) -> Sequence[str]:
-        """The features that the buyer has named first."""
+        """The features that the buyer named first."""
         replies = (find_features(m.content) for m in view.messages[1:] if m.role == "user")
         return next((found for found in replies if found), ())
 
@@ -84,7 +84,7 @@ def find_features(text: str) -> Sequence[str]:
 
 
 def seller_message(style: str, turn: int, listed: int, asked: Sequence[str] = (), wishes: Sequence[str] = ()) -> str:
-    """Return what a seller of that style says in a turn, counted from 0, to a buyer who has just `asked` for features
+    """The message of a seller with that style in a turn, counted from 0, to a buyer who has just `asked` for features
     and has named its `wishes` before.
 
     >>> seller_message("concise", 0, 30_000), seller_message("discounts", 4, 30_000)

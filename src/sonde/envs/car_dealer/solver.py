@@ -1,9 +1,8 @@
-"""The reference seller: ask what the buyer wants and would pay, show it its wishes, and come down to the price that is
-worth most.
+"""The reference seller: ask what the buyer wants and would pay, show its wishes, and come down to the best price.
 
 Plans on the exact posterior over buyers (`View.filter`). The question at the start tells characters, wishes and most
-budgets apart. Then the likeliest wishes are shown. The *target* is the price whose product with the share of buyers
-left that would pay it, once treated as they like, is largest. Where concessions are missing, the offers begin above the
+budgets apart. Then the most likely wishes are shown. The *target* is the price that maximises the price times the share
+of remaining buyers that would pay it, once treated as they like. If concessions are missing, the offers begin above the
 target, by one small step for each concession, so that the last of them is the target.
 """
 
@@ -33,7 +32,7 @@ class CarDealerSolver(ProgramPolicy):
 
 
 def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
-    """Choose a message about the likeliest wishes until they are shown, then an offer."""
+    """Choose a message about the most likely wishes until they are shown, then an offer."""
     talk = summarise_talk(known.pitches, known.listed)
     (wants, _), *_ = Counter(b.wants for b in known.fitting).most_common(1)
     if not talk.explained.issuperset(wants):
@@ -42,7 +41,7 @@ def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
 
 
 def _choose_offer(known: DealFilter, talk: Talk, messages: Mapping[int, str]) -> str:
-    """The target price, or a step above it for each concession that a bargain hunter still waits for."""
+    """The target price, or a step above it for each concession that a bargain hunter still expects."""
     buyers, listed = known.fitting, known.listed
     bargain = sum(b.character == "bargain" for b in buyers) > len(buyers) / 2
     missing = max(0, 4 - talk.concessions - (talk.lowest > 0)) if bargain else 0

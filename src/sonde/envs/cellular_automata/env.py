@@ -39,7 +39,6 @@ from sonde.core import (
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 
 _SIZES = {"train": 1000, "test": 500}
 _N_ROWS, _LENGTHS = 3, (3, 10)
@@ -177,12 +176,12 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return str(hypothesis)
 
     def intro(self, state: State, seat: str) -> str:
-        say = load_pieces("cellular_automata")
-        rows = "\n".join(_format_examples(state.inputs, state.outputs))
+        say = self.prompt_pieces("cellular_automata")
+        rows = "\n".join(_format_examples(say["row"], state.inputs, state.outputs))
         return say["intro"].format(rows=rows, turns=self.max_turns, form=_answer_form("s" * 8, "\n"))
 
     def next_step(self, state: State, text: str) -> Step:
-        say, over = load_pieces("cellular_automata"), state._replace(turn=self.max_turns)
+        say, over = self.prompt_pieces("cellular_automata"), state._replace(turn=self.max_turns)
         states = parse_answer(text, read_rule, which=self.which_answer)
         if states is None:
             if read_answer(text) is not None:
@@ -194,10 +193,10 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         info = Frozen[Any](result=result, outputs=outputs, correct=correct)
         if result == "win":
             return Step(over, Frozen({AGENT: say["win"]}), _WIN, info, Outcome("win", 1.0))
-        return self._end_turn(state, _compare_outputs(state, outputs), info)
+        return self._end_turn(state, _compare_outputs(say, state, outputs), info)
 
     def _end_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
-        after, say = state._replace(turn=state.turn + 1), load_pieces("cellular_automata")
+        after, say = state._replace(turn=state.turn + 1), self.prompt_pieces("cellular_automata")
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"
@@ -261,15 +260,15 @@ def _space_cells(row: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _format_examples(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
+def _format_examples(row: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
     """Each input with its output, as shown to the agent."""
-    row, pairs = load_pieces("cellular_automata")["row"], enumerate(zip(inputs, outputs, strict=True), 1)
+    pairs = enumerate(zip(inputs, outputs, strict=True), 1)
     return tuple(row.format(i=i, input=_space_cells(a), output=_space_cells(b)) for i, (a, b) in pairs)
 
 
-def _compare_outputs(state: State, outputs: tuple[str, ...]) -> str:
+def _compare_outputs(say: Mapping[str, str], state: State, outputs: tuple[str, ...]) -> str:
     """A guess's outputs for the inputs, next to the required ones."""
-    say, rows = load_pieces("cellular_automata"), _format_examples(state.inputs, state.outputs)
+    rows = _format_examples(say["row"], state.inputs, state.outputs)
     lines: list[str] = []
     for row, mine, theirs in zip(rows, outputs, state.outputs, strict=True):
         lines += [row, say["guess"].format(guess=_space_cells(mine), verdict="right" if mine == theirs else "wrong")]

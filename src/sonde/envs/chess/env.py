@@ -37,7 +37,6 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, 
 from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
-from .._shared.prompts import load_pieces as prompt
 from . import position as boards
 from .position import CLASSES
 
@@ -211,7 +210,7 @@ class Chess(Env[State]):
         return boards.space_characters(answer) if boards.SAN.fullmatch(answer) else answer
 
     def intro(self, state: State, seat: str) -> str:
-        say = prompt("chess")
+        say = self.prompt_pieces("chess")
         if seat == OPPONENT:
             return say["opponent"]
         limit = say["answers" if self._by_code else "plies"].format(plies=self._turn_limit)
@@ -233,14 +232,14 @@ class Chess(Env[State]):
         if after.plies >= self._turn_limit:
             return self._end_game(after, _COST, info)
         now = boards.space_characters(state.fen)
-        told = now if self._by_code else f"{prompt('chess')['invalid']}\n{now}"
+        told = now if self._by_code else f"{self.prompt_pieces('chess')['invalid']}\n{now}"
         return Step(after, Frozen({AGENT: told}), _COST, info)
 
     def _apply_agent_move(self, state: State, move: str) -> Step:
         fen, seen, end = boards.play_move(state.fen, move, state.seen)
         after = State(fen, OPPONENT, state.turns + 1, state.plies + 1, seen)
         if end:
-            return _end_step(after, end, _WIN if end == "mate" else _NOTHING, Frozen(move=move, fen=fen))
+            return self._end_step(after, end, _WIN if end == "mate" else _NOTHING, Frozen(move=move, fen=fen))
         if after.plies >= self._turn_limit and not self._by_code:
             return self._end_game(after, _NOTHING, Frozen(move=move, fen=fen))
         info = Frozen(result="move", move=move, fen=fen)
@@ -251,23 +250,22 @@ class Chess(Env[State]):
         counted = state.plies if self._by_code else state.plies + 1
         after, info = State(fen, AGENT, state.turns, counted, seen), Frozen(reply=move, fen=fen)
         if end == "mate":
-            return _end_step(after, "mated", _COST, info)
+            return self._end_step(after, "mated", _COST, info)
         if end:
-            return _end_step(after, end, _NOTHING, info)
+            return self._end_step(after, end, _NOTHING, info)
         if after.plies >= self._turn_limit:
             return self._end_game(after, _NOTHING, info)
         return Step(after, Frozen({AGENT: boards.space_characters(fen)}), _NOTHING, Frozen({"result": "reply", **info}))
 
     def _end_game(self, after: State, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
-        told = Frozen({AGENT: prompt("chess")["over"]})
+        told = Frozen({AGENT: self.prompt_pieces("chess")["over"]})
         facts = Frozen({"result": "over", **info})
         return Step(after._replace(seat=None), told, rewards, facts, Outcome("timeout", truncated="turns"))
 
     def _forfeit_game(self, state: State) -> Step:
-        return _end_step(state, "forfeit", _WIN, Frozen(fen=state.fen))
+        return self._end_step(state, "forfeit", _WIN, Frozen(fen=state.fen))
 
-
-def _end_step(after: State, end: str, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
-    won = end in ("mate", "forfeit")
-    told, facts = Frozen({AGENT: prompt("chess")[end]}), Frozen[Any]({"result": end, **info})
-    return Step(after._replace(seat=None), told, rewards, facts, Outcome("win", 1.0) if won else Outcome("loss"))
+    def _end_step(self, after: State, end: str, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
+        won = end in ("mate", "forfeit")
+        told, facts = Frozen({AGENT: self.prompt_pieces("chess")[end]}), Frozen[Any]({"result": end, **info})
+        return Step(after._replace(seat=None), told, rewards, facts, Outcome("win", 1.0) if won else Outcome("loss"))

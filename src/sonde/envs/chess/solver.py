@@ -1,9 +1,8 @@
-"""The reference chess player: exact where Black has the bare king, a search elsewhere.
+"""The reference chess player: exact tables if Black has the bare king, a search otherwise.
 
-In the endgames of `chess` it plays a move after which mate comes soonest against any defence, from the tables
-(`endgames.py`), so no player needs fewer moves; in the seat of the bare king, one after which it comes
-latest. Elsewhere it looks ahead with alpha-beta
-(`search.py`); there a stronger player exists. Among equal moves it draws by lot.
+In the endgames of `chess` it plays a move with the fastest mate against any defence, from the tables (`endgames.py`),
+so no player needs fewer moves; in the seat of the bare king, a move that delays mate longest. Otherwise it searches
+with alpha-beta (`search.py`), where stronger players exist. Ties are broken at random.
 """
 
 from __future__ import annotations

@@ -117,8 +117,7 @@ def build_circuit(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
     return signals[0]
 
 
-# --- exact distribution of the construction
-# ----------------------------------------------------------------------------
+# --- exact distribution of the construction --------------------------------------------------------------------------
 
 
 def table_distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:

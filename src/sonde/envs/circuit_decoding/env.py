@@ -27,7 +27,6 @@ from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from . import circuits as rules
 from .circuits import Gates, Shape, Tables
 
@@ -204,7 +203,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return tuple(rules.format_table(table, self.inputs) for table in state.tables)
 
     def intro(self, state: State, seat: str) -> str:
-        joins, rows, say = self.inputs - 1, self.circuit_shape.row_count, load_pieces("circuit_decoding")
+        joins, rows, say = self.inputs - 1, self.circuit_shape.row_count, self.prompt_pieces("circuit_decoding")
         intro = say["intro"].format(
             circuits=_count_noun(self.circuits, "circuit"),
             inputs=self.inputs,
@@ -222,11 +221,11 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
 
     def _request_text(self, left: int) -> str:
         """The request before a turn with `left` probes still to be made."""
-        before, after = _request_parts(self.circuit_shape)
+        before, after = _request_parts(self.prompt_pieces("circuit_decoding")["next"], self.circuit_shape)
         return (
             f"{before}{left}{after}"
             if left
-            else load_pieces("circuit_decoding")["last"].format(**_answer_forms(self.circuit_shape))
+            else self.prompt_pieces("circuit_decoding")["last"].format(**_answer_forms(self.circuit_shape))
         )
 
     def next_step(self, state: State, text: str) -> Step:
@@ -236,15 +235,15 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         if said is not None:
             return self._judge_tables(state, said)
         if read_answer(text) is None:
-            told, info = load_pieces("circuit_decoding")["format"], Frozen[Any](result="format")
+            told, info = self.prompt_pieces("circuit_decoding")["format"], Frozen[Any](result="format")
             return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
-        told = load_pieces("circuit_decoding")["invalid"].format(
+        told = self.prompt_pieces("circuit_decoding")["invalid"].format(
             circuits=f"1 to {self.circuits}", inputs=self.inputs, rows=self.circuit_shape.row_count
         )
         return self._end_turn(state, state.asked, told, Frozen[Any](result="invalid"))
 
     def _probe_circuit(self, state: State, c: int, row: int) -> Step:
-        say = load_pieces("circuit_decoding")
+        say = self.prompt_pieces("circuit_decoding")
         if state.turn == self.max_turns - 1:
             return self._end_turn(state, state.asked, say["late"], Frozen[Any](result="late"))
         asked, output, bits = state.asked, state.tables[c] >> row & 1, f"{row:0{self.inputs}b}"
@@ -255,7 +254,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
     def _end_turn(self, state: State, asked: tuple[int, ...], told: str, info: Frozen[Any]) -> Step:
         after = State(state.gates, state.tables, asked, state.turn + 1)
         if after.turn == self.max_turns:
-            told = f"{told}\n{load_pieces('circuit_decoding')['timeout']}"
+            told = f"{told}\n{self.prompt_pieces('circuit_decoding')['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
         told = f"{told}\n{self._request_text(self.max_turns - 1 - after.turn)}"
         return Step(after, Frozen({AGENT: told}), info=info)
@@ -263,7 +262,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
     def _judge_tables(self, state: State, tables: Tables) -> Step:
         correct = sum(mine == theirs for mine, theirs in zip(tables, state.tables, strict=True))
         result = "win" if correct == self.circuits else "loss"
-        told = load_pieces("circuit_decoding")[result].format(correct=correct, circuits=self.circuits)
+        told = self.prompt_pieces("circuit_decoding")[result].format(correct=correct, circuits=self.circuits)
         said, score = tuple(rules.format_table(table, self.inputs) for table in tables), correct / self.circuits
         info = Frozen[Any](result=result, tables=said, correct=correct)
         return Step(self._end_game(state), Frozen({AGENT: told}), Frozen({AGENT: score}), info, Outcome(result, score))
@@ -340,7 +339,7 @@ def _answer_forms(shape: Shape) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=64)
-def _request_parts(shape: Shape) -> tuple[str, str]:
+def _request_parts(text: str, shape: Shape) -> tuple[str, str]:
     """The text before and after the number of probes left."""
-    before, _, after = load_pieces("circuit_decoding")["next"].partition("{left}")
+    before, _, after = text.partition("{left}")
     return before, after.format(**_answer_forms(shape))

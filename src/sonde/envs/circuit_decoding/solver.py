@@ -1,7 +1,7 @@
-"""Circuit decoding on the exact posterior: the most informative probe, then every circuit's most likely table.
+"""Circuit decoding on the exact posterior: probe with the highest gain, then give each circuit's likeliest table.
 
-The probe of highest expected gain is the one whose output is nearest to a fair coin. The score is the share of right
-tables, so the answer takes the most likely table of each circuit separately, which need not be the most likely
+The probe with the highest expected gain is the one whose output probability is closest to one half. The score is the
+share of right tables, so the answer is the likeliest table of each circuit separately, which need not be the likeliest
 combination. On the 300 test tasks (18 probes for 24 table bits):
 
 | probes | tables | share of right tables | all right |

@@ -1,13 +1,13 @@
-"""The Bayes-optimal policy of the combination lock, computed: fewest failed sub-episodes in expectation.
+"""The Bayes-optimal policy of the combination lock: fewest failed sub-episodes in expectation.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.3, which plots this policy's regret without saying how it
 was computed. Here: backward induction over all states of knowledge. Under the uniform prior, only the status of a digit
-matters: untried, absent, present (with its excluded places) or fixed to a place. Digits of equal status are
-interchangeable, which leaves a few thousand states. An attempt that is already lost is used to learn; in one that can
-still succeed, learning and succeeding are traded off exactly. The objective is the regret of all attempts.
+matters: untried, absent, present (with the places it cannot have) or fixed to a place. Digits of equal status are
+interchangeable, which leaves a few thousand states. An attempt that has already failed is used to learn; in one that
+can still succeed, learning and succeeding are weighed exactly. The objective is the regret of all attempts.
 
-With ten digits, three places and eight attempts it opens every lock; the expected number of sub-episodes, including the
-last one, is 3.9278 (`expected_sub_episodes()`).
+With ten digits, three places and eight attempts it opens every lock; expected sub-episodes, including the last:
+3.9278 (`expected_sub_episodes()`).
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ from sonde.core.types import Json
 
 from .._shared.dialogue import Talk
 from .._shared.finite import FiniteProblem, World, bandit_world, best_value
-from .._shared.prompts import load_pieces
 from .._shared.rounds import step_facts
 from .filter import prior_weights
 from .products import load_products
@@ -89,7 +88,7 @@ class CustomerServiceBandit(Service):
 
     @cached_property
     def say_pieces(self) -> Mapping[str, str]:
-        return {**load_pieces("dialogue"), **load_pieces("customer_service"), **load_pieces(_NAME)}
+        return {**self.prompt_pieces("dialogue"), **self.prompt_pieces("customer_service"), **self.prompt_pieces(_NAME)}
 
     def intro(self, state: Talk, seat: str) -> str:
         text, name = super().intro(state, seat), case_of(state).product

@@ -1,5 +1,4 @@
-"""Customer service: find out by asking what is wrong with a customer's product, and suggest a fix, in at most 20
-messages.
+"""Customer service: ask what is wrong with a customer's product, and suggest a fix, in at most 20 messages.
 
 Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), table 1 and appendices B.4.3, D and E: an agent for a company, a customer

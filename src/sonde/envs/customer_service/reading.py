@@ -361,8 +361,7 @@ def _deed_words(said: Sequence[str]) -> frozenset[str]:
     return frozenset(said) | {f"+{w}" for w, next_ in zip(said, behind, strict=True) if next_ in load_words().stop}
 
 
-# --- standard questions
-# ------------------------------------------------------------------------------------------------
+# --- standard questions ----------------------------------------------------------------------------------------------
 
 _CLOSE = re.compile(r"(?: ,)? (?:though|exactly|at your end|on your end)$")
 _STATED = re.compile(r"^(it|this|that|there|anything) (is|are|was|has)\b")

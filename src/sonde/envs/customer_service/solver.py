@@ -1,9 +1,8 @@
-"""The reference support agent: asks informative questions in plain English, and proposes the fix as soon as that is
-quicker.
+"""The reference support agent: ask useful questions in plain English, and propose the fix once that is quicker.
 
-Exact: looking ahead to the end (`filter.py`), it chooses the message that minimises the expected number of messages, a
-question or a fix; ties go to the highest expected gain on the posterior (`View.filter`). The wording is drawn from
-`View.seed` among those that the customer understands.
+Exact: by looking ahead to the end (`filter.py`), it takes the message, a question or a fix, with the fewest expected
+messages to the end; among equally good messages, the one with the highest expected gain on the posterior
+(`View.filter`). `View.seed` chooses among the wordings that the customer understands.
 """
 
 from __future__ import annotations

@@ -4,19 +4,22 @@ Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), sections 2 and 4, appendices B.4.2 and D and table 5: open and yes/no
                   questions, replies that name neither city nor country, a proposal costs a turn, "Goal reached" is
                   judged; 500 training and 185 test cities; 512 new tokens; no message is checked
-    lmrl          LMRL-Gym (arXiv 2311.18232), D.7: 100 of the most populous cities, a reward of -1 for every question
-                  and 0 for the one that wins
+    lmrl          LMRL-Gym (arXiv 2311.18232), D.7: the most populous cities, a reward of -1 for every question and 0
+                  for the one that wins. None of them is among those of PAPRIKA, which tests on LMRL-Gym's, too
+                  (appendices B.1 and I.7): both splits together are its test set
     delta_belief  ΔBelief-RL (arXiv 2602.12342), B.2.1 and C.2, and its code: the 185 test cities of PAPRIKA. A message
                   with several questions or several cities uses up its turn (single inquiry, single hypothesis). A
                   "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
                   come bare, without the turns left; 100 new tokens
 
-Ours: the cities and all facts about them (`data/`; both papers' lists are of their own); the split of
-the 100, 73 to 27; and the default user, `users:resident`, a program that answers truthfully what it understands as a
-whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every message. The
-prior is uniform over all cities of the preset, of both splits: 758, or 100. ΔBelief-RL only tests on this game; the
-training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or"
-in a message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
+Ours: the cities and all facts about them (`data/`; both papers' lists are of their own), and therefore the 73 of lmrl,
+61 to train on and 12 to test, in the place of LMRL-Gym's 100 and of the 91 among them that PAPRIKA tests on: of 758
+cities 685 are PAPRIKA's; and the default user, `users:resident`, a program that answers truthfully what it understands
+as a whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every
+message. The prior is uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on
+this game; the training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for
+the word "or" in a message that wins; here proposed cities are counted, in every message, so that a refusal tells
+nothing.
 
 A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can
 play its resident, there is no filter, and the rule user says that it does not know.
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from .resident import CityAnswers
 
 _NAME = "guess_my_city"
-_SIZES = {"paprika": (500, 185), "lmrl": (73, 27), "delta_belief": (500, 185)}
+_SIZES = {"paprika": (500, 185), "lmrl": (61, 12), "delta_belief": (500, 185)}
 _SOURCES = {
     "paprika": "PAPRIKA, appendices B.4.2, D and E",
     "lmrl": "LMRL-Gym, appendix D.7",
@@ -78,12 +81,12 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="6",
+            version="7",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(-1.0, 0.0) if lmrl else (0.0, 1.0),
-            support=f"all {100 if lmrl else 758} cities of the preset, of both splits",
+            support="the preset's 73 cities, of both splits" if lmrl else "all 758 cities",
             source=_SOURCES[self.preset],
             seats=self.seats("users:resident"),
             assumes=self.assumed_users("users:resident"),
@@ -96,6 +99,7 @@ class GuessMyCity(Dialogue):
                 "of a message the first 2,000 characters are heard",
                 "prompts are ours",
                 *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
+                *(("73 cities, none of them PAPRIKA's, in the place of the paper's 100",) if lmrl else ()),
             ),
         )
 
@@ -114,10 +118,11 @@ class GuessMyCity(Dialogue):
 
     @cached_property
     def _split_of_cities(self) -> Mapping[str, Sequence[str]]:
-        """The cities of either side in a fixed shuffled order."""
+        """The cities of either side in a fixed shuffled order; those of lmrl are no other preset's."""
         sides: dict[str, list[str]] = {"train": [], "test": []}
         for city in self.city_knowledge.cities:
-            sides[city.split].append(city.title)
+            if city.lmrl == (self.preset == "lmrl"):
+                sides[city.split].append(city.title)
         return {side: sorted(rows, key=lambda t: derive(0, "task", _NAME, side, t)) for side, rows in sides.items()}
 
     def task(self, hidden: Json) -> Task:

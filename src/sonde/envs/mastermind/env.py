@@ -20,7 +20,6 @@ from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .._shared.words.guessing import Codes, GuessFilter, Guessing, Rows, VerdictParts, Verdicts
@@ -120,7 +119,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
 
     def intro(self, state: State, seat: str) -> str:
         example = "".join(self._digit_symbols[-1 - i % self.digits] for i in range(self.length))
-        return load_pieces("mastermind")["intro"].format(
+        return self.prompt_pieces("mastermind")["intro"].format(
             length=self.length, digits=f"0 to {self.digits - 1}", turns=self.max_turns, example=example
         )
 
@@ -130,7 +129,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
         return code if len(code) == self.length and not code.strip(self._digit_symbols) else None
 
     def next_step(self, state: State, text: str) -> Step:
-        say = load_pieces("mastermind")
+        say = self.prompt_pieces("mastermind")
         guess = self._parse_guess(text)
         if guess is None:
             if read_answer(text) is None:
@@ -145,14 +144,14 @@ class Mastermind(CertainEnv[State], AnswerTags):
         if result == "win":
             told = Frozen({AGENT: say["win"].format(guess=guess)})
             return Step(State(state.code, self.max_turns), told, _WIN, info, Outcome("win", 1.0))
-        before, behind = _counts_parts(exact, partial)
+        before, behind = _counts_parts(say["counts"], exact, partial)
         return self._end_turn(state, f"{before}{guess}{behind}", info)
 
     def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
         after = State(state.code, state.turn + 1)
         left = self.max_turns - after.turn
         if left == 0:
-            told = f"{told}\n{load_pieces('mastermind')['timeout']}"
+            told = f"{told}\n{self.prompt_pieces('mastermind')['timeout']}"
             return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
         before, behind = self._request_parts
         return Step(after, Frozen({AGENT: f"{told}\n{before}{left}{behind}"}), EMPTY, info)
@@ -160,7 +159,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
     @cached_property
     def _request_parts(self) -> tuple[str, str]:
         """The text before and after the number of guesses left."""
-        before, _, behind = load_pieces("mastermind")["next"].partition("{left}")
+        before, _, behind = self.prompt_pieces("mastermind")["next"].partition("{left}")
         return before, behind.format(length=self.length)
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -187,9 +186,9 @@ class Mastermind(CertainEnv[State], AnswerTags):
 
 
 @cache
-def _counts_parts(exact: int, partial: int) -> tuple[str, str]:
+def _counts_parts(text: str, exact: int, partial: int) -> tuple[str, str]:
     """The text before and after a guess in its feedback."""
-    before, _, behind = load_pieces("mastermind")["counts"].partition("{guess}")
+    before, _, behind = text.partition("{guess}")
     return before, behind.format(exact=exact, partial=partial)
 
 

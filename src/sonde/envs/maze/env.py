@@ -48,9 +48,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
-from sonde.core.types import Json, content_hash
+from sonde.core.types import Json, Rules, content_hash
 
-from .._shared.prompts import load_pieces
 from .grid import (
     MAPS,
     MOVES,
@@ -90,7 +89,6 @@ _PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
 _OBSERVED = ("full", "map", "history")
 _GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
 """The goals used in the paper."""
-RULES = ("paper", "code")
 _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
@@ -130,7 +128,7 @@ class Maze(CertainEnv[State]):
     grid: str | None = None
     observed: str | None = None
     size: int | None = None
-    rules: str = "paper"
+    rules: Rules = "paper"
     max_turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -143,8 +141,6 @@ class Maze(CertainEnv[State]):
             raise unknown("maze: observed", self.observed, _OBSERVED)
         if self.observed == "history" and self.preset not in _PUBLISHED:
             raise invalid("maze: observed", self.observed, f"full or map, save under {', '.join(_PUBLISHED)}")
-        if self.rules not in RULES:
-            raise unknown("maze: rules", self.rules, RULES)
         if self._by_code and self.preset not in _PUBLISHED:
             raise invalid("maze: rules", self.rules, f"paper, save under {', '.join(_PUBLISHED)}")
         self._check_size()
@@ -274,7 +270,7 @@ class Maze(CertainEnv[State]):
         return state.begun
 
     def intro(self, state: State, seat: str) -> str:
-        say = load_pieces("maze")
+        say = self.prompt_pieces("maze")
         parts = [say[f"{self._told}_intro"].format(turns=self.turns - self._by_code)]
         if self._by_code:
             parts[0] = f"{parts[0]} {say['exact']}"
@@ -288,7 +284,8 @@ class Maze(CertainEnv[State]):
 
     def _observation_text(self, state: State) -> str:
         """The observation told every turn, always in the same form."""
-        return _format_observation(state.name, state.layout, state.goal, state.place, self._told)
+        say = self.prompt_pieces("maze")
+        return _format_observation(say, state.name, state.layout, state.goal, state.place, self._told)
 
     def next_step(self, state: State, text: str) -> Step:
         if self._by_code and state.turn == self.turns - 1:
@@ -307,7 +304,7 @@ class Maze(CertainEnv[State]):
         told, info = self._answer_reply(state, result, direction)
         if after.turn < self.turns:
             return Step(after, told, rewards, info)
-        told = Frozen({AGENT: f"{told[AGENT]} {load_pieces('maze')['timeout']}"})
+        told = Frozen({AGENT: f"{told[AGENT]} {self.prompt_pieces('maze')['timeout']}"})
         return Step(after, told, rewards, info, Outcome("timeout", truncated="turns"))
 
     def _win_step(self, state: State, direction: str) -> Step:
@@ -318,7 +315,8 @@ class Maze(CertainEnv[State]):
     def _answer_reply(self, state: State, result: str, direction: str | None) -> tuple[Frozen[str], Frozen[Any]]:
         name, layout, goal, _, place, _ = state
         blame = result == "invalid" and not self._by_code
-        return _reply_text(name, layout, goal, place, self._told, result, direction, blame)
+        say = self.prompt_pieces("maze")
+        return _reply_text(say, name, layout, goal, place, self._told, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; moving into a wall is legal."""
@@ -357,18 +355,25 @@ def _matching_starts(layout: Layout, goal: Cell, ways: Sequence[str]) -> tuple[C
 
 @lru_cache(maxsize=1 << 14)
 def _reply_text(
-    name: str, layout: Layout, goal: Cell, place: Cell, told: str, result: str, direction: str | None, blame: bool
+    say: Frozen[str],
+    name: str,
+    layout: Layout,
+    goal: Cell,
+    place: Cell,
+    told: str,
+    result: str,
+    direction: str | None,
+    blame: bool,
 ) -> tuple[Frozen[str], Frozen[Any]]:
     """The text and `info` facts that answer a reply; `blame` also lists the available moves."""
-    say = load_pieces("maze")
-    text = say["win"] if result == "win" else _format_observation(name, layout, goal, place, told)
+    text = say["win"] if result == "win" else _format_observation(say, name, layout, goal, place, told)
     seen = {"position": place} if told == "full" else {}
     info = Frozen[Any]({"result": result, "move": direction, **seen, "walls": wall_directions(layout, place)})
     return Frozen({AGENT: f"{say['invalid']} {text}" if blame else text}), info
 
 
-def _format_observation(name: str, layout: Layout, goal: Cell, place: Cell, told: str) -> str:
-    say, ways = load_pieces("maze"), ", ".join(open_directions(layout, place))
+def _format_observation(say: Mapping[str, str], name: str, layout: Layout, goal: Cell, place: Cell, told: str) -> str:
+    ways = ", ".join(open_directions(layout, place))
     row_col = {"goal": f"{goal[0]} {goal[1]}", "place": f"{place[0]} {place[1]}"}
     now = say[told].format(open=ways, **row_col)
     return say["named"].format(name=name, now=now) if name and told != "history" else now

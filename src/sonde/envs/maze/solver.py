@@ -1,13 +1,14 @@
-"""The reference walker of mazes: the shortest way to the goal, from one place or from all that are possible.
+"""The reference walker of mazes: the shortest path to the goal, from a known position or over all possible positions.
 
-Told its place, it walks a shortest path. Not told, it keeps the set of cells it may be in: the starts that the exact
-posterior (`View.filter`) leaves, moved along with what it did. It then plays the move after which the fewest moves are
-needed on average, over all of those cells alike, until the goal is reached: exact, by a fixed point over the sets that
-can come up (`plan`). So it never loses time to find out where it is unless that pays.
+If it knows its position, it walks a shortest path. If not, it keeps the set of cells it may be in: the starts that the
+exact posterior (`View.filter`) leaves, moved along with its own moves. It then plays the move with the fewest expected
+moves to the goal, with equal weight on all of those cells: exact, by a fixed point over the reachable sets (`plan`). So
+it spends moves on finding its position only if that pays.
 
 On the 25 starts of LMRL-Gym's table (`double_t`, goal (8, 6)) it returns -6.84 on average fully observed, which is the
-paper's maximum, and -7.24 partially observed, which no walker who knows the map can beat. The paper's maximum there is
--25.75; how its policy was found is not said. `FIXED_WALK`, said blindly, returns -14.12, and no fixed sequence more.
+paper's maximum, and -7.24 partially observed, which no walker that knows the map can beat. The paper's maximum there is
+-25.75; the paper does not say how its policy was found. `FIXED_WALK`, played blindly, returns -14.12, the best of all
+fixed sequences.
 """
 
 from __future__ import annotations

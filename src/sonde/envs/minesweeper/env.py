@@ -31,7 +31,6 @@ from sonde.core.types import Json
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
 from .._shared.bitgrid import BitGrid, shared_grid
 from .._shared.frames import split_cell
-from .._shared.prompts import load_pieces
 
 if TYPE_CHECKING:
     from .filter import MineFilter, Reveal
@@ -159,7 +158,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
     def intro(self, state: State, seat: str) -> str:
         mines = state.mines.bit_count()
         row, col = state.rows // 2, state.cols - 1
-        return load_pieces("minesweeper")["intro"].format(
+        return self.prompt_pieces("minesweeper")["intro"].format(
             rows=state.rows,
             cols=state.cols,
             mines=f"{mines} mine{'s' * (mines > 1)}",
@@ -179,7 +178,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         if cell is None:
             if read_answer(text) is not None:
                 return self._waste_turn(state, "invalid")
-            told, info = load_pieces("minesweeper")["format"], Frozen(result="format")
+            told, info = self.prompt_pieces("minesweeper")["format"], Frozen(result="format")
             return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
         row, col = cell
         if not (0 <= row < state.rows and 0 <= col < state.cols):
@@ -192,7 +191,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
     def _waste_turn(self, state: State, result: str, cell: tuple[int, int] | None = None) -> Step:
         board = format_board(state)
         row, col = cell or (None, None)
-        told = load_pieces("minesweeper")[result].format(
+        told = self.prompt_pieces("minesweeper")[result].format(
             row=row, col=col, rows=state.rows - 1, cols=state.cols - 1, board=_board_text(board)
         )
         return self._end_turn(state, told, Frozen(result=result, cell=cell, board=board))
@@ -208,8 +207,10 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         board = format_board(after)
         if opened | mines != size.full_board:
             info = Frozen(result="safe", cell=cell, board=board)
-            return self._end_turn(after, load_pieces("minesweeper")["safe"].format(board=_board_text(board)), info)
-        told = load_pieces("minesweeper")["win"].format(board=_board_text(board))
+            return self._end_turn(
+                after, self.prompt_pieces("minesweeper")["safe"].format(board=_board_text(board)), info
+            )
+        told = self.prompt_pieces("minesweeper")["win"].format(board=_board_text(board))
         info = Frozen(result="win", cell=cell, board=board)
         return Step(self._end_game(after), Frozen({AGENT: told}), _WIN, info, Outcome("win", 1.0))
 
@@ -217,7 +218,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         (row, col), board = cell, format_board(state)
         rows = list(board)
         rows[row] = rows[row][:col] + "X" + rows[row][col + 1 :]
-        told = load_pieces("minesweeper")["mine"].format(row=row, col=col, board=_board_text(rows))
+        told = self.prompt_pieces("minesweeper")["mine"].format(row=row, col=col, board=_board_text(rows))
         info = Frozen(result="mine", cell=cell, board=board)
         return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("loss"))
 
@@ -225,7 +226,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         return state._replace(turn=self.max_turns)
 
     def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        turn, say = state.turn + 1, load_pieces("minesweeper")
+        turn, say = state.turn + 1, self.prompt_pieces("minesweeper")
         after = State(state.rows, state.cols, state.layout, state.mines, state.opened, turn)
         left = self.max_turns - turn
         if left == 0:

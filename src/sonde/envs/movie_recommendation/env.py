@@ -1,5 +1,4 @@
-"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick a movie they do not
-know.
+"""Movie recommendation: learn a person's taste from ten questions about movies they know, then pick a new one for them.
 
 Source: Multi-Turn Puzzles, section 2.1, appendix A.1, table 2. Published: a user likes a movie by a linear function of
 its attribute scores, with random weights of one decimal; a random budget per movie bounds the sum of its scores, every
@@ -35,7 +34,6 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from . import movies as rules
 from .movies import MovieAnswers, MovieSet
 
@@ -255,7 +253,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         return tuple(w / 10 for w in state.weights)
 
     def intro(self, state: State, seat: str) -> str:
-        table, say = self.movie_set(state.movies).seen.text, load_pieces("movie_recommendation")
+        table, say = self.movie_set(state.movies).seen.text, self.prompt_pieces("movie_recommendation")
         if seat == USER:
             weights = "\n".join(
                 f"{name} {w / 10:.1f}" for name, w in zip(self._attribute_names, state.weights, strict=True)
@@ -297,7 +295,7 @@ class MovieRecommendation(Env[State], AnswerTags):
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.question:
             return self._answer_question(state, text)
-        picking, say = self._is_last_turn(state), load_pieces("movie_recommendation")
+        picking, say = self._is_last_turn(state), self.prompt_pieces("movie_recommendation")
         said = self._answer_reader.parse_reply(text, picking, self.which_answer)
         if said is None and read_answer(text) is None:
             return self._end_game(state, say["format"], Frozen(result="format"), Outcome("format"))
@@ -313,11 +311,11 @@ class MovieRecommendation(Env[State], AnswerTags):
         reply = text[:_LONGEST].strip()
         rate = state.question.startswith("rate")
         read = rules.read_stars(reply, self.stars) if rate else rules.read_verdict(reply)
-        told = load_pieces("movie_recommendation")["answer"].format(reply=reply)
+        told = self.prompt_pieces("movie_recommendation")["answer"].format(reply=reply)
         return self._end_turn(state, told, Frozen[Any](result="answer", question=state.question, reply=read))
 
     def _end_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
-        after, say = state._replace(turn=state.turn + 1, question=""), load_pieces("movie_recommendation")
+        after, say = state._replace(turn=state.turn + 1, question=""), self.prompt_pieces("movie_recommendation")
         left = self.max_turns - 1 - after.turn
         if left:
             ask = say["next"].format(left=left, a="M1", b="M2")
@@ -329,7 +327,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         return state.turn == self.max_turns - 1
 
     def _judge_pick(self, state: State, pick: str | None) -> Step:
-        say = load_pieces("movie_recommendation")
+        say = self.prompt_pieces("movie_recommendation")
         if pick is None:
             return self._end_game(state, say["no-pick"], Frozen(result="invalid"), Outcome("loss"))
         (movie,) = self._answer_reader.picks[pick]

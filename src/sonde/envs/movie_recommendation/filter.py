@@ -172,6 +172,12 @@ class Node:
         return answer, most
 
     @cached_property
+    def is_decided(self) -> bool:
+        """Whether all these users like one unseen movie best (or as much as any)."""
+        liked = self.game.movie_likings(self.game.unseen_MA, self.alive)
+        return bool((liked >= liked.max(axis=0)).all(axis=1).any())
+
+    @cached_property
     def pick_values(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """For every unseen movie its expected normalised rank, and the entropy of its standing in bits."""
         liked, n = self.game.movie_likings(self.game.unseen_MA, self.alive), len(self.alive)
@@ -228,6 +234,21 @@ class PreferenceFilter(Filter):
         bits = self.node.pick_values[1]
         best = int(bits.argmax())
         return f"pick {self.node.game.labels[1][best]}", float(bits[best])
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether one unseen movie is liked best by every user that is left."""
+        return self.node.is_decided
+
+    def read_answer(self, text: str) -> tuple[str, tuple[str, ...]] | None:
+        """The kind of a legal answer and the movies it names; None for any other text."""
+        said = self.node.game.parse(text, self.is_picking)
+        names = self.node.game.labels[self.is_picking]
+        return None if said is None else (said[0], tuple(names[i] for i in said[1]))
+
+    def pick_index(self, name: str) -> int:
+        """The place of an unseen movie in `expected_scores`."""
+        return self.node.game.labels[1].index(name)
 
     def expected_scores(self) -> npt.NDArray[np.float64]:
         """The expected normalised rank of every unseen movie, shape `(movies,)`, in the order of the list."""

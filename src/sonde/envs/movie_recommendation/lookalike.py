@@ -1,8 +1,8 @@
-"""A weak recommender: asks for ratings down the list, then recommends the movie most like its favourite.
+"""A weak recommender: asks for ratings down the list, then picks the movie most similar to the user's favourite.
 
-Without any model of what the user cares about. It stands for the weaker model of Multi-Turn Puzzles, section 3.3, whose
-questions follow the order of the table. Its strength is known: `recipes/mtp/handover.py` measures it beside the
-reference, and each of them concluding what the other has begun.
+It has no model of the user's preferences. It stands for the weaker model of Multi-Turn Puzzles, section 3.3, whose
+questions follow the order of the table. `recipes/mtp/handover.py` compares it with the reference, and lets each of them
+conclude what the other began.
 """
 
 from __future__ import annotations

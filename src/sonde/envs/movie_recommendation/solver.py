@@ -1,7 +1,7 @@
-"""Preference elicitation: ask what tells most about the user, then recommend what will stand highest on average.
+"""Preference elicitation: ask the most informative question, then pick the movie with the highest expected rank.
 
 Greedy in bits on the exact posterior (`View.filter`) over the user's preferences; the pick maximises the expected
-normalised rank. Greedy questions are the usual stand-in for planning ahead in Bayesian elicitation (Viappiani and
+normalised rank. Greedy questions are the usual approximation to planning ahead in Bayesian elicitation (Viappiani and
 Boutilier 2010, "Optimal Bayesian recommendation sets and myopically optimal choice query sets").
 """
 

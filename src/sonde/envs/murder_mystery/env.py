@@ -37,7 +37,6 @@ from .._shared.checks import Candidates
 from .._shared.dialogue import GOAL, JUDGE, USER, Dialogue, Talk
 from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.tokens import name_key
-from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
 from .accusing import find_accused, is_accusation, may_accuse
 from .belief import MysteryFilter
@@ -163,7 +162,7 @@ class MurderMystery(Dialogue):
             return say["intro"].format(
                 briefing=write_briefing(_case_frame(world)), turns=self.turns, accusing=say["accusing"]
             )
-        return _culprit_role(world, say["judging"])
+        return _culprit_role(world, say["user"], say["no-lies"], say["judging"])
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
         """For the narrator: the `question`, the turns `left` after this one, the `case`, and the reply to a wrong
@@ -334,9 +333,9 @@ def _reveals_culprit(world: World) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _culprit_role(world: World, judging: str) -> str:
+def _culprit_role(world: World, user: str, no_lies: str, judging: str) -> str:
     """All that a narrator needs to play the case; `judging` is the rule on accusations."""
-    frame, say = _case_frame(world), load_pieces(_NAME)
+    frame = _case_frame(world)
     known = Case(frame, cast("Truth", world.truth))
     facts = "\n".join(f"- {act_message(frame, c.act)} -> {c.text}" for c in all_clues(known))
     lied = "\n".join(
@@ -344,6 +343,4 @@ def _culprit_role(world: World, judging: str) -> str:
     )
     culprit = _culprit_name(world)
     rule = judging.format(goal=GOAL, culprit=culprit)
-    return say["user"].format(
-        briefing=write_briefing(frame), culprit=culprit, facts=facts, lies=lied or say["no-lies"], judging=rule
-    )
+    return user.format(briefing=write_briefing(frame), culprit=culprit, facts=facts, lies=lied or no_lies, judging=rule)

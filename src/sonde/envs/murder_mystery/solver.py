@@ -1,10 +1,10 @@
-"""The reference of murder mysteries: choose the most informative act, in everyday words, and accuse when sure.
+"""The reference of murder mysteries: take the most informative action, in everyday words, and accuse when sure.
 
-Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own mark carry no
-information alone, so the first of the two is valued at a share of their joint gain. It accuses when one person is at
+Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own mark are informative
+only together, so the first of the two is credited with a share of what both tell. It accuses when one person is at
 least as probable as `sure`, when nothing more can be found out, or in the last turn.
 
-Like the prior, it knows which record is evidence about whom and who saw whom; a player with the briefing alone has to
+It knows which record is about whom and who saw whom, as the prior does; an agent that reads only the briefing has to
 find that out first. On the 50 test tasks:
 
 | `sure` | solved | turns |

@@ -35,7 +35,6 @@ from sonde.core.env import pick_weighted
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from .._shared.rounds import check_turn_count, step_facts
 from .currents import ENDS, GREAT, REWARDS, SMALL, TUNNELS, Labels, stroke_outcomes, stroke_reward
 
@@ -206,8 +205,12 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         return str(state.labels)
 
     def intro(self, state: State, seat: str) -> str:
-        say, start = load_pieces("river_swim"), state.labels.order[0]
-        known = "\n\n" + say["known"].format(list=_current_sentences(state.labels)) if self.downstream_known else ""
+        say, start = self.prompt_pieces("river_swim"), state.labels.order[0]
+        known = (
+            "\n\n" + say["known"].format(list=_current_sentences(say["known_line"], state.labels))
+            if self.downstream_known
+            else ""
+        )
         pays = say[f"pays_{self.rewards}"]
         told = say["intro"].format(
             n=self.cave_count, start=start, rounds=self.round_count, h=self.step_count, known=known, pays=pays
@@ -237,12 +240,14 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         reward = stroke_reward(self.cave_count, before, tunnel == labels.up[before], place, self._by_next)
         info = step_facts("step", turn, self.step_count, order[before], tunnel, reward, order[place])
         return self._end_turn(
-            State(labels, place, turn + 1, total + reward), _stroke_text(tunnel, order[place], reward), info
+            State(labels, place, turn + 1, total + reward),
+            _stroke_text(self.prompt_pieces("river_swim")["stroke"], tunnel, order[place], reward),
+            info,
         )
 
     def _reject_answer(self, state: State, text: str) -> Step:
         """An answer that names no tunnel wastes the step; a reply without an answer ends the episode."""
-        say, cave = load_pieces("river_swim"), state.labels.order[state.place]
+        say, cave = self.prompt_pieces("river_swim"), state.labels.order[state.place]
         if read_answer(text) is None:
             info = step_facts("format", state.turn, self.step_count, cave, None, 0.0, cave)
             told = Frozen({AGENT: say["format"]})
@@ -253,7 +258,7 @@ class RiverSwim(TabularEnv[State], AnswerTags):
     def _end_turn(self, after: State, told: str, info: Frozen[Any]) -> Step:
         rewards = _REWARDS[info["reward"]]
         if after.turn == self.turns:
-            ended = Frozen({AGENT: f"{told}\n{load_pieces('river_swim')['over']}"})
+            ended = Frozen({AGENT: f"{told}\n{self.prompt_pieces('river_swim')['over']}"})
             return Step(after, ended, rewards, info, self._final_outcome(after.total, info))
         if after.turn % self.step_count == 0:
             after = State(after.labels, 0, after.turn, after.total)
@@ -268,9 +273,8 @@ class RiverSwim(TabularEnv[State], AnswerTags):
     def _position_text(self, cave: str, turn: int) -> str:
         """The swimmer's cave and the current step, as text."""
         round_, step = divmod(turn, self.step_count)
-        return _clock_text(
-            "round" if step == 0 else "step", cave, round_ + 1, self.round_count, step + 1, self.step_count
-        )
+        text = self.prompt_pieces("river_swim")["round" if step == 0 else "step"]
+        return _clock_text(text, cave, round_ + 1, self.round_count, step + 1, self.step_count)
 
     def actions(self, state: State) -> Sequence[str] | None:
         return TUNNELS
@@ -361,18 +365,17 @@ def _match_tunnel(answer: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _stroke_text(tunnel: str, cave: str, reward: float) -> str:
-    return load_pieces("river_swim")["stroke"].format(tunnel=tunnel, cave=cave, reward=f"{reward:g}")
+def _stroke_text(text: str, tunnel: str, cave: str, reward: float) -> str:
+    return text.format(tunnel=tunnel, cave=cave, reward=f"{reward:g}")
 
 
 @lru_cache(maxsize=16_384)
-def _clock_text(piece: str, cave: str, round_: int, rounds: int, step: int, steps: int) -> str:
-    return load_pieces("river_swim")[piece].format(cave=cave, round=round_, rounds=rounds, step=step, steps=steps)
+def _clock_text(text: str, cave: str, round_: int, rounds: int, step: int, steps: int) -> str:
+    return text.format(cave=cave, round=round_, rounds=rounds, step=step, steps=steps)
 
 
-def _current_sentences(labels: Labels) -> str:
+def _current_sentences(line: str, labels: Labels) -> str:
     from .filter import known_downstream
 
-    line = load_pieces("river_swim")["known_line"]
     rows = known_downstream(labels)
     return "\n".join(line.format(cave=cave, tunnel=tunnel, after=after) for cave, tunnel, after in rows)

@@ -141,6 +141,11 @@ class TextNav(CertainEnv[State]):
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
+    @classmethod
+    def prompt_files(cls) -> tuple[str, ...]:
+        """None: its texts come in several variants, which its beliefs know."""
+        return ()
+
     def split(self, split: str) -> Sequence[Task]:
         if self.preset == "generated":
             return TaskList(_GENERATED[split], lambda i: self._generate_task(split, i))

@@ -1,10 +1,9 @@
-"""The reference walker of houses: the shortest way to the goal, from one world or from all that are possible.
+"""The reference walker of houses: the shortest plan to the goal, from a known world or over all possible worlds.
 
-Where everything is told, it plays a shortest plan. Else it keeps the worlds that it may be in: the setups that the
-exact posterior (`View.filter`) leaves, moved along with what it did. It then plays the command after which the fewest
-commands are needed on average, until the goal is reached: exact, by a fixed point over the sets of worlds that can come
-up (`search.py`, which says what a plan consists of). So it looks into a container, or goes out of its
-way to find out where it is, only where that pays.
+If everything is known, it plays a shortest plan. If not, it keeps the possible worlds: the setups that the exact
+posterior (`View.filter`) leaves, moved along with its own commands. It then plays the command with the fewest expected
+commands to the goal: exact, by a fixed point over the reachable sets of worlds (`search.py`, which defines a plan). So
+it looks into containers, or makes a detour to find its position, only if that pays.
 """
 
 from __future__ import annotations

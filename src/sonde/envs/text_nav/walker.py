@@ -1,21 +1,21 @@
-"""The walkers behind LMRL-Gym's text-nav data: each knows one half of the house, and is lost in the other.
+"""The walkers behind LMRL-Gym's text-nav data: each knows one half of the house and is random in the other.
 
-Source: arXiv 2311.18232, D.2: the rooms are parted into two halves by how near they are to the kitchen; two behaviour
-policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So one that
-knows the near half reaches the goal from there, and nobody does from afar but by chance.
+Source: arXiv 2311.18232, D.2: the rooms are divided into two halves by their distance to the kitchen; two behaviour
+policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So the one that
+knows the near half reaches the goal from there, and from afar both reach it only by chance.
 
-Near are the rooms with the fewest doors to the room where the thing belongs, the earlier in the plan first where they
-are equally far; of an odd number, the far half has one less. Both walkers know the rooms where the thing may be at
-first, where the halves meet. Optimal is what `agents:text_nav` plays, random any admissible command. Where the room is
-not told, a walker that may be in a room that it does not know is lost. `half="drawn"` draws a half for every episode,
-the near one with probability `near`: 1/4, as in the paper's code, since its text does not say.
+Near rooms have the fewest doors to the room where the thing belongs; among equals, those earlier in the plan are
+nearer; of an odd number, the far half has one less. Both walkers know the rooms where the thing may be at first, where
+the halves meet. Optimal is what `agents:text_nav` plays, random any admissible command. If the room is not told, a
+walker that may be in an unknown room plays at random. `half="drawn"` draws a half for every episode, the near one with
+probability `near`: 1/4, as in the paper's code, since its text does not say.
 
 On `text_nav`, preset `fo`, table 1 has 26 % successes and 12.2 replies with a deviation of 8.77; 1,000 episodes here
-have 25 %, 15.9 and 8.3. Most walkers that know the near half and begin in the far one get out of it by
-chance, and most that know the far half get the food and eat it later, or run out of turns.
+have 25 %, 15.9 and 8.3. Most walkers that know the near half and begin in the far one leave it by chance; most that
+know the far half take the food and later eat it, or run out of turns.
 
-The paper's code does otherwise: of its eight rooms it knows office, bathroom, garden and backyard in three episodes of
-four, else the others, and plays there an optimal command only in one turn of ten.
+The paper's code differs: of its eight rooms the walker knows office, bathroom, garden and backyard in three episodes of
+four, otherwise the other rooms, and plays an optimal command there only in one turn of ten.
 """
 
 from __future__ import annotations

@@ -46,30 +46,6 @@ def answer_reading(topic: int, reading: ReadClaim) -> Answer:
     return "no" if claim.no >> topic & 1 else "unknown"
 
 
-def mentioned_topics(said: str) -> int:
-    """The topics that a message mentions as whole words, or in the plural, whether it asks for them or not."""
-    words, lookup, found = plain_words(said).split(), _topics_by_name(), 0
-    for i in range(len(words)):
-        for j in range(i + 1, min(i + 1 + _longest_name(), len(words) + 1)):
-            text = " ".join(words[i:j])
-            for form in (text, text.removesuffix("s"), text.removesuffix("es")):
-                found |= lookup.get(form, 0)
-    return found
-
-
-@cache
-def _topics_by_name() -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    for i, name in enumerate(topic_knowledge().names):
-        found[plain_words(name)] = found.get(plain_words(name), 0) | 1 << i
-    return found
-
-
-@cache
-def _longest_name() -> int:
-    return max(len(name.split()) for name in _topics_by_name())
-
-
 @lru_cache(maxsize=8192)
 def name_article(name: str) -> str:
     """The article that a guess of this name takes, with a blank behind it; empty for proper names and plurals.
@@ -101,7 +77,8 @@ class TopicAnswers:
     """The true replies of a pool of topics (`partition.Answers`); bit i stands for topic i of the knowledge base.
 
     `failed` tells whether a message breaks a check of the game and so is never answered, `heard` what is said of a raw
-    text, `knows_invalid` whether the game has the reply "invalid", `by_mention` whether any mention of the topic wins.
+    text, `knows_invalid` whether the game has the reply "invalid", `won` which topics a mention wins;
+    without it a guess wins.
     """
 
     def __init__(
@@ -111,11 +88,11 @@ class TopicAnswers:
         failed: Callable[[str], str | None],
         *,
         knows_invalid: bool,
-        by_mention: bool,
+        won: Callable[[str], int] | None = None,
     ) -> None:
         self.pool = pool
         self._heard, self._failed = heard, failed
-        self._knows_invalid, self._by_mention = knows_invalid, by_mention
+        self._knows_invalid, self._won = knows_invalid, won
         self._splits: dict[str, Mapping[str, int]] = {}
 
     @property
@@ -152,7 +129,7 @@ class TopicAnswers:
         """The true replies to a message that breaks no check."""
         reading = read_topic_message(said)
         claim = reading.claim
-        won = self.pool & (mentioned_topics(said) if self._by_mention else claim.goal if claim else 0)
+        won = self.pool & (self._won(said) if self._won is not None else claim.goal if claim else 0)
         left = self.pool & ~won
         if claim is None:
             word = "invalid" if self._knows_invalid and reading.kind != "unclear" else "unknown"

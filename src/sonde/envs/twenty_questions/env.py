@@ -11,9 +11,17 @@ Sources and presets:
     small         ours: 64 of these things in 7 groups, 8 turns, ΔBelief-RL's replies; for tiny models
 
 Ours: the topics and what is known of them (`sources`); the rule user `users:answerer`, who says
-"I do not know" where it does not, which the papers' users cannot. A guess is strict, as PAPRIKA asks: naming the topic,
-or a common other name, as the thing itself. `as_published=True`: in `delta_belief` every question that mentions the
-secret ends the game, guess or not. Messages are checked in `delta_belief`, as in the paper, and `small`.
+"I do not know" where it does not, which the papers' users cannot. Messages are checked in `delta_belief`, as in the
+paper, and `small`.
+
+`rules` says what wins:
+
+    paper   the rule of the preset's paper. In `delta_belief` every question that mentions the secret ends the game,
+            guess or not (`mentions.py`); elsewhere a guess is strict, as PAPRIKA asks: it names the topic, or a common
+            other name, as the thing itself, and a list of things never wins
+    code    in `delta_belief`: only the very name counts as a mention, and a reply has 50 tokens (128 as in PAPRIKA
+            otherwise; the paper prints no number); elsewhere as `paper`
+    strict  a strict guess in `delta_belief` too
 
 `turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
 (what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
@@ -24,23 +32,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, invalid
+from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Step, Task, TaskList, invalid, unknown
 from sonde.core.types import Json
 
 from .._shared.checks import mentions_name
 from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken_line
 from .._shared.english.naming import Names, Verdict
 from .._shared.partition import PartitionFilter
-from .answering import TEXTS, TopicAnswers, guess_question, mentioned_topics
+from .answering import TEXTS, TopicAnswers, guess_question
 from .knowledge import topic_difficulty, topic_knowledge
+from .mentions import mentioned_topics, mentions_topic
 from .regions import people_words
 from .room import read_topic_message, topic_names
 
 _NAME = "twenty_questions"
 _LONGEST_TOPIC = 100
+RULES = ("paper", "code", "strict")
 
 
 class World(NamedTuple):
@@ -90,7 +100,12 @@ class TwentyQuestions(Dialogue):
     usual_turns: ClassVar[Mapping[str, int]] = Frozen(small=8)
 
     preset: str = "paprika"
-    as_published: bool = False
+    rules: str = "paper"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules not in RULES:
+            raise unknown(f"{_NAME}: rules", self.rules, RULES)
 
     @cached_property
     def _preset_rules(self) -> _Preset:
@@ -103,14 +118,15 @@ class TwentyQuestions(Dialogue):
         return {**shared, "user-again": again}
 
     @cached_property
-    def _wins_by_mention(self) -> bool:
-        return self.as_published and self.preset == "delta_belief"
+    def wins_by_mention(self) -> bool:
+        """Whether every mention of the secret ends the game."""
+        return self.rules != "strict" and self.preset == "delta_belief"
 
     @cached_property
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="7",
+            version="8",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
             max_turns=self.turns,
@@ -120,7 +136,7 @@ class TwentyQuestions(Dialogue):
             seats=self.seats("users:answerer"),
             assumes=self.assumed_users("users:answerer"),
             reference="twenty_questions",
-            max_new_tokens=128,
+            max_new_tokens=50 if self.rules == "code" and self.wins_by_mention else 128,
             departures=(
                 "topics and what is known of them are ours",
                 "the rule user may not know",
@@ -128,8 +144,16 @@ class TwentyQuestions(Dialogue):
                 "sets are disjoint and the same topic is on one side in every preset",
                 "prompts are ours",
                 *(_CHECKS if self.preset in self.default_checks else ()),
+                *self._winning_departures,
             ),
         )
+
+    @property
+    def _winning_departures(self) -> tuple[str, ...]:
+        if self.preset != "delta_belief" or self.rules == "code":
+            return ()
+        mention = "words decide what mentions the secret, and words of the same stem do not"
+        return ("a mention of the secret wins nothing, a guess does",) if self.rules == "strict" else (mention,)
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -195,12 +219,13 @@ class TwentyQuestions(Dialogue):
             return say["intro"].format(category=world.category, turns=self.turns)
         if seat != USER:
             return ""
-        finished = say["finished-published" if self._wins_by_mention else "finished"].format(topic=world.topic)
+        finished = say["finished-published" if self.wins_by_mention else "finished"].format(topic=world.topic)
         return say["user"].format(topic=world.topic, category=world.category, finished=finished)
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
         """The user: `topic`, `category`, the `question` that waits, those `heard` before, whether it has `solved` the
-        game, and the `replies` that the game knows."""
+        game, the `replies` that the game knows, and what it takes to win: a `guess`, or as a mention `paper` or `code`
+        (`wins_by`)."""
         if seat != USER:
             return Frozen()
         world = _parse_world(state)
@@ -211,6 +236,7 @@ class TwentyQuestions(Dialogue):
             heard=state.heard,
             solved=bool(state.said) and self.is_solution(state),
             replies=self._preset_rules.replies,
+            wins_by=self.rules if self.wins_by_mention else "guess",
         )
 
     def actions(self, state: Talk) -> Sequence[str]:
@@ -234,11 +260,11 @@ class TwentyQuestions(Dialogue):
 
     def is_solution(self, state: Talk) -> bool:
         world = _parse_world(state)
+        if self.wins_by_mention:
+            return mentions_topic(state.said, world.topic, exact=self.rules == "code")
         index = topic_knowledge().index.get(world.topic)
         if index is None or world.foreign:
             return _same_name(state.said, world.topic)
-        if self._wins_by_mention:
-            return bool(mentioned_topics(state.said) >> index & 1)
         query = read_topic_message(state.said).claim
         return query is not None and bool(query.goal >> index & 1)
 
@@ -249,9 +275,22 @@ class TwentyQuestions(Dialogue):
         query = read_topic_message(said).claim
         return query.named if query is not None else 0
 
+    def judge_message(self, state: Talk) -> Verdict:
+        """Where a mention wins, nothing else does, whatever a user or a judge says."""
+        if self.wins_by_mention:
+            return "right" if self.is_solution(state) else "nothing"
+        return super().judge_message(state)
+
+    def _handle_claim(self, state: Talk, claimed: bool) -> Step:
+        if self.wins_by_mention:
+            return self._end_game(state._replace(claimed=claimed), self.is_solution(state))
+        return super()._handle_claim(state, claimed)
+
     def judge_unsolved(self, state: Talk) -> Verdict | None:
-        if _parse_world(state).foreign:
-            return super().judge_unsolved(state)
+        """A list with the secret in it is no guess."""
+        if (world := _parse_world(state)).foreign:
+            listed = mentions_topic(state.said, world.topic) and _LISTING.search(state.said.lower())
+            return "wrong" if listed else super().judge_unsolved(state)
         query = read_topic_message(state.said).claim
         return None if query is None else "wrong" if query.named else "nothing"
 
@@ -312,6 +351,10 @@ def _bare_name(reply: str) -> str:
     return reply.strip(" .!\"'*\n").lower()
 
 
+_LISTING = re.compile(r"\bor\b(?! not\b)|\b(?:such as|including|for example|for instance)\b|\be\.? ?g\b")
+"""What makes a message a list of things."""
+
+
 def _same_name(said: str, topic: str) -> bool:
     """Whether a message names a topic that the knowledge base lacks, as a guess."""
     from .._shared.english.tokens import name_key
@@ -367,7 +410,7 @@ def _prior_filter(env: TwentyQuestions, category: str) -> PartitionFilter | None
         lambda text: spoken_line(text, 4 * env.longest),
         env.failed_check,
         knows_invalid="invalid" in _PRESETS[env.preset].replies,
-        by_mention=env.as_published and env.preset == "delta_belief",
+        won=partial(mentioned_topics, exact=env.rules == "code") if env.wins_by_mention else None,
     )
     return PartitionFilter(known, env.say, env.error_rate, (topics,))
 

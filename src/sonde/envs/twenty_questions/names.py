@@ -37,6 +37,9 @@ class Namer:
         )
         entry = merge_readings(entry, self._read_people(words))
         guess = topics_named(" ".join(words))
+        one = article or words[0] in ("a", "an")
+        if one and guess and words[-1] in self._words["colours"] and not guess & colour_things():
+            return guess_for(guess, self._words["vague"])
         if entry is not None:
             return self._read_class_or_guess(entry, guess) if guess else entry
         if guess:
@@ -80,10 +83,20 @@ class Namer:
         return Claim(f"kind {word}", below, topic_knowledge().excluded_topics(word) & ~below)
 
 
+def colour_things() -> int:
+    return topic_knowledge().known_topics("colour_thing").yes
+
+
 @lru_cache(maxsize=1 << 14)
 def topics_named(name: str) -> int:
     """The topics of a name or synonym, as a mask."""
     return topic_knowledge().topics_by_name.get(name_key(name, common=True), 0)
+
+
+def topics_called(key: str) -> int:
+    """The topics that a name in the form of `name_key` stands for, with those whose name it is without what stands in
+    brackets behind it ("Mercury (planet)")."""
+    return topic_knowledge().topics_by_name.get(key, 0) | _namesake_topics().get(key, 0)
 
 
 @cache
@@ -119,7 +132,7 @@ def _possible_others(guess: int) -> int:
     ("orphan", "mother") other occupations; things of a shape or colour ("oval"); things that contain a substance
     ("leather")."""
     knows, found = topic_knowledge(), 0
-    if guess & (knows.known_topics("shape_thing").yes | knows.known_topics("colour_thing").yes):
+    if guess & (knows.known_topics("shape_thing").yes | colour_things()):
         return knows.all & ~(knows.roots["person"] | knows.roots["animal"])
     if guess & knows.roots["substance"]:
         found = knows.all & ~knows.roots["substance"] & ~knows.roots["animal"] & ~knows.roots["person"]

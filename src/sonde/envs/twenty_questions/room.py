@@ -203,7 +203,7 @@ def _asks_which_one(claim: Claim) -> bool:
     if first[0] == second[0] and all(_MEASURED.search(side[2]) for side in (first, second)):
         return True
     yes, no = ((mask & topic_knowledge().all).bit_count() for mask in (claim.yes, claim.no))
-    return yes > _ALWAYS * no
+    return yes > _ALWAYS * no and all(side.no for side in claim.two_sides)
 
 
 def message_sense(said: str) -> object:

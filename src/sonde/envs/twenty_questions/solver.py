@@ -1,8 +1,7 @@
-"""The reference of twenty questions: asks in plain English what tells most, and guesses once little is left.
+"""The reference of twenty questions: asks the most informative questions in plain English, then guesses.
 
-Greedy expected gain on the exact posterior over topics (`View.filter`); the words are chosen among the ways to ask the
-same (`answering.py`), by the view's seed. The last turn is a guess, and so is any turn in
-which no question gains more than a guess.
+Greedy expected gain on the exact posterior over topics (`View.filter`); the view's seed chooses among equivalent
+wordings (`answering.py`). It guesses in the last turn, and in any turn in which no question gains more than a guess.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from .._shared.dialogue import GOAL
 from .._shared.rule_user import Ruled
 from .answering import TEXTS, answer_message
 from .knowledge import topic_knowledge
+from .mentions import mentions_topic
 from .room import is_repeated
 
 
@@ -25,7 +26,7 @@ from .room import is_repeated
 class Answerer(Ruled):
     """See the module. The fact `replies` are the answers that the game knows."""
 
-    needs: ClassVar[tuple[str, ...]] = ("topic", "question", "heard", "solved", "replies")
+    needs: ClassVar[tuple[str, ...]] = ("topic", "question", "heard", "solved", "replies", "wins_by")
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         if facts["solved"]:
@@ -38,7 +39,9 @@ class Answerer(Ruled):
 
 def _answer_unsolved(facts: Mapping[str, Any]) -> str:
     """Return the reply to the waiting question, which alone decides whether it names the topic."""
-    replies = facts["replies"]
+    replies, wins_by = facts["replies"], facts["wins_by"]
+    if wins_by != "guess" and mentions_topic(facts["question"], facts["topic"], exact=wins_by == "code"):
+        return TEXTS["finished"]
     if "repeated" in replies and is_repeated(facts["question"], facts["heard"]):
         return TEXTS["repeated"]
     said = true_reply(facts["topic"], facts["question"], invalid="invalid" in replies)

@@ -45,7 +45,6 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from .taxonomy import Question, all_nouns, find_contradiction, narrow_words, word_pool, word_taxonomy
 
 USER = "user"
@@ -152,8 +151,9 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         """None: only the agent knows the secret."""
 
     def intro(self, state: State, seat: str) -> str:
-        ask = load_pieces(_NAME)["user-ask" if self.max_questions else "user-must-guess"]
-        return _intro_text("intro" if seat == AGENT else "user-intro", state.words, self.max_questions, ask)
+        say = self.prompt_pieces(_NAME)
+        ask = say["user-ask" if self.max_questions else "user-must-guess"]
+        return _intro_text(say["intro" if seat == AGENT else "user-intro"], state.words, self.max_questions, ask)
 
     def private(self, state: State, seat: str) -> Mapping[str, Any]:
         """The game as data. Both seats: `words`, and `kinds`, which maps every hypernym to the mask of its words. The
@@ -181,14 +181,14 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         if found is None or (found[0] == "kind" and state.answered == self.max_questions):
             return self._handle_invalid_question(state)
         question, term = found
-        say = load_pieces(_NAME)
+        say = self.prompt_pieces(_NAME)
         asked = say[question].format(term=term)
         piece = say["question" if question == "kind" else "guess"]
         after = state._replace(question=question, term=term, misses=0, seat=AGENT)
         return Step(after, Frozen({AGENT: piece.format(number=state.answered + 1, question=asked)}))
 
     def _handle_invalid_question(self, state: State) -> Step:
-        say, after = load_pieces(_NAME), state._replace(misses=state.misses + 1)
+        say, after = self.prompt_pieces(_NAME), state._replace(misses=state.misses + 1)
         info = Frozen[Any](asker="unreadable")
         if after.misses == _PATIENCE:
             told = Frozen({AGENT: say["abandoned"]})
@@ -196,7 +196,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         return Step(after, Frozen({USER: say["user-again"].format(ask=self._next_question(state.answered))}), info=info)
 
     def _next_question(self, answered: int) -> str:
-        return load_pieces(_NAME)["user-ask" if answered < self.max_questions else "user-must-guess"]
+        return self.prompt_pieces(_NAME)["user-ask" if answered < self.max_questions else "user-must-guess"]
 
     # --- the agent answers -------------------------------------------------------------------------------------------
 
@@ -206,10 +206,10 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
             return self._judge_answer(state, reply)
         if read_answer(text) is not None:
             return self._repeat_question(state)
-        return _final_step(state, load_pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
+        return _final_step(state, self.prompt_pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
 
     def _judge_answer(self, state: State, reply: str) -> Step:
-        say, question, term, yes = load_pieces(_NAME), state.question, state.term, reply == "yes"
+        say, question, term, yes = self.prompt_pieces(_NAME), state.question, state.term, reply == "yes"
         members = word_taxonomy(state.words).kind_members(question, term)
         remaining = narrow_words(state.remaining, members, yes)
         wrong = None if remaining else find_contradiction(question, members, yes)
@@ -229,7 +229,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         return Step(after, Frozen({USER: say["user-next"].format(answer=reply, left=left, ask=ask)}), info=info)
 
     def _repeat_question(self, state: State) -> Step:
-        say, after, info = load_pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
+        say, after, info = self.prompt_pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
         left = self.max_turns - after.turn
         if left == 0:
             return _final_step(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
@@ -271,9 +271,9 @@ def _final_step(state: State, told: str, info: Frozen[Any], outcome: Outcome) ->
 
 
 @lru_cache(maxsize=1024)
-def _intro_text(piece: str, words: tuple[str, ...], questions: int, ask: str) -> str:
-    known, say = word_taxonomy(words), load_pieces(_NAME)
-    return say[piece].format(questions=questions, lines=known.word_lines(), common=", ".join(known.common()), ask=ask)
+def _intro_text(text: str, words: tuple[str, ...], questions: int, ask: str) -> str:
+    known = word_taxonomy(words)
+    return text.format(questions=questions, lines=known.word_lines(), common=", ".join(known.common()), ask=ask)
 
 
 def _check_words(hidden: Json) -> tuple[str, ...]:

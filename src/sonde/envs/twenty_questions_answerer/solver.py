@@ -1,4 +1,4 @@
-"""Answer questions about a word picked in secret, always truthfully: the ceiling of `twenty_questions_answerer`.
+"""Answer truthfully about a word picked in secret: the ceiling of `twenty_questions_answerer`.
 
 The word is drawn from the seed of the first answer and kept in the policy's memory, so every answer fits it and no
 contradiction is possible.

@@ -11,7 +11,11 @@ response. A score of at least 0.5 is a win. A message with several questions cos
 
 The hypothesis is the persona (5,670 per request, uniform); the filter is exact for `users:persona`.
 
-`turn.info`: `revealed` (the dimensions that the question was understood to ask about), `reply`; at the end `score`, and
+The paper's own form, a persona and a request in free words, may be set, or read from a file (`--tasks-file`):
+`env.task({"persona": ..., "request": ..., "gold": ...})` with `judge="seat"`. Only language models can play and judge
+it: there is no filter, and the rule user understands no question.
+
+`turn.info`: `revealed` (the dimensions that the question was understood to be about), `reply`; at the end `score`, and
 by rule `covered` and `invented`.
 """
 
@@ -29,7 +33,6 @@ from sonde.core.types import Json
 
 from .._shared.checks import has_several_questions
 from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, spoken_line, strip_thinking
-from .._shared.prompts import load_pieces
 from .._shared.quoting import quote_message
 from .filter import LONGEST, PersonaFilter
 from .personas import GENERAL, PREFERENCES, Persona, load_requests, persona_data
@@ -38,14 +41,26 @@ _NAME = "user_personalization"
 _N_TASKS = 1000
 _SCORE = re.compile(r"score\s*:[\s*]*(10|[1-9])\b", re.IGNORECASE)
 _PASS = 0.5
+LONGEST_FREE = 4_000
+"""Characters of each part of a free scenario."""
+
+
+class FreeScenario(NamedTuple):
+    """A persona and a request in free words, and an answer that would fit, "" if there is none."""
+
+    persona: str
+    request: str
+    gold: str = ""
 
 
 class State(NamedTuple):
-    """The request, the person, the messages so far, the pending question or the final answer, and the seat to speak."""
+    """The name of the request and the person's preferences, or a free scenario instead; messages so far, the question
+    that waits for a reply or the final answer, and whose word it is."""
 
     request: str
     persona: Persona
     about: str
+    free: FreeScenario | None = None
     turn: int = 0
     said: str = ""
     seat: str | None = AGENT
@@ -74,7 +89,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="4",
+            version="5",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -109,9 +124,12 @@ class UserPersonalization(Env[State]):
         return self._make_task(name, persona, about, split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, optionally,
-        `about`, such as "Ines, a geologist who owns eleven clocks"."""
+        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, if wanted,
+        `about`, such as "Ines, a geologist who owns eleven clocks"; or, with a judge, `{"persona": "You are ...",
+        "request": "Plan my week."}` in free words, and, if wanted, `gold`, an answer that would fit."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
+        if "persona" in setup:
+            return self._make_free_task(setup)
         name, about = setup.get("request"), setup.get("about", "Ines, a geologist who owns eleven clocks")
         if not isinstance(name, str) or name not in load_requests():
             raise invalid(f"{_NAME}: hidden: request", name, ", ".join(load_requests()))
@@ -125,10 +143,24 @@ class UserPersonalization(Env[State]):
         hidden = Frozen[Any](request=name, preferences=preferences, about=about)
         return self.make_listed_task(split, index, Frozen[Json](request=name), hidden, request=name)
 
+    def _make_free_task(self, setup: Mapping[str, Any]) -> Task:
+        if self.judge != "seat":
+            raise invalid(f"{_NAME}: judge", self.judge, "seat (--judge MODEL) for a persona in free words")
+        if unknown_names := sorted(set(setup) - {"persona", "request", "gold"}):
+            raise invalid(f"{_NAME}: hidden", unknown_names[0], "persona, request, gold")
+        for name, least in (("persona", 1), ("request", 1), ("gold", 0)):
+            value = setup.get(name, "")
+            if not isinstance(value, str) or not least <= len(value.strip()) <= LONGEST_FREE:
+                raise invalid(f"{_NAME}: hidden: {name}", value, f"a text of at most {LONGEST_FREE:,} characters")
+        hidden = Frozen[Any]({name: text.strip() for name, text in setup.items()})
+        return self.make_listed_task("custom", 0, Frozen[Json](foreign=True), hidden)
+
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
         h = task.hidden
+        if "persona" in h:
+            return State("", (), "", FreeScenario(**h))
         return State(h["request"], _parse_persona(h["request"], h["preferences"]), h["about"])
 
     def to_act(self, state: State) -> str | None:
@@ -140,6 +172,8 @@ class UserPersonalization(Env[State]):
         return (self.max_turns if seat == AGENT else self.max_questions), 0
 
     def hypothesis(self, state: State) -> str:
+        if state.free is not None:
+            return state.free.persona
         return load_requests()[state.request].shown_answer(state.persona)
 
     @property
@@ -148,7 +182,7 @@ class UserPersonalization(Env[State]):
         return self.max_turns - 1
 
     def intro(self, state: State, seat: str) -> str:
-        say, text = load_pieces(_NAME), load_requests()[state.request].text
+        say, text = self.prompt_pieces(_NAME), _request_text(state)
         if seat == USER:
             return say["user"].format(persona=_describe_persona(state), request=text)
         if seat != AGENT:
@@ -163,16 +197,20 @@ class UserPersonalization(Env[State]):
         return Frozen[Any](request=state.request, persona=state.persona, question=state.said)
 
     def denies(self, state: State, seat: str, text: str) -> bool:
-        return seat == USER and load_requests()[state.request].untrue_values(
-            state.persona, spoken_line(text, LONGEST_REPLY)
+        return (
+            seat == USER
+            and state.free is None
+            and load_requests()[state.request].untrue_values(state.persona, spoken_line(text, LONGEST_REPLY))
         )
 
-    def actions(self, state: State) -> Sequence[str]:
+    def actions(self, state: State) -> Sequence[str] | None:
+        if state.free is not None:
+            return None
         request = load_requests()[state.request]
         return request.all_questions if state.turn < self.max_questions else request.all_answers
 
-    def filter(self, public: Mapping[str, Json]) -> PersonaFilter:
-        return _prior_filter(public["request"], self.max_questions)
+    def filter(self, public: Mapping[str, Json]) -> PersonaFilter | None:
+        return None if public.get("foreign") else _prior_filter(public["request"], self.max_questions)
 
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.seat == USER:
@@ -183,36 +221,34 @@ class UserPersonalization(Env[State]):
         if state.turn >= self.max_questions:
             return self._handle_answer(state._replace(said=said))
         if self.single_inquiry and has_several_questions(said, LONGEST, lambda said: 0):
-            return self._next_turn(state, load_pieces(_NAME)["one-question"], Frozen(result="invalid"))
-        told = load_pieces(_NAME)["to-user"].format(said=said or "...")
+            return self._next_turn(state, self.prompt_pieces(_NAME)["one-question"], Frozen(result="invalid"))
+        told = self.prompt_pieces(_NAME)["to-user"].format(said=said or "...")
         return Step(state._replace(said=said, seat=USER), Frozen({USER: told}))
 
     def _apply_reply(self, state: State, text: str) -> Step:
-        request = load_requests()[state.request]
-        asked = request.asked_dimensions(state.said)
-        revealed = asked and (() if asked == GENERAL else tuple(request.dimensions[i].name for i in asked))
+        revealed = () if state.free is not None else _revealed_dimensions(state)
         reply = spoken_line(text, LONGEST_REPLY) or "..."
         return self._next_turn(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
 
     def _next_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, said="", seat=AGENT)
         if after.turn == self.max_questions:
-            now = load_pieces(_NAME)["answer-now"].format(request=load_requests()[state.request].text)
+            now = self.prompt_pieces(_NAME)["answer-now"].format(request=_request_text(state))
             told = f"{told}\n\n{now}"
         return Step(after, Frozen({AGENT: told}), info=info)
 
     def _handle_answer(self, state: State) -> Step:
-        request = load_requests()[state.request]
         if self.judge == "seat":
-            gold = load_pieces(_NAME)["gold"].format(gold=request.gold_answer(state.persona)) if self.gold else ""
-            told = load_pieces(_NAME)["judge"].format(
+            best = _gold_answer(state) if self.gold else ""
+            gold = self.prompt_pieces(_NAME)["gold"].format(gold=best) if best else ""
+            told = self.prompt_pieces(_NAME)["judge"].format(
                 persona=_describe_persona(state),
-                request=request.text,
+                request=_request_text(state),
                 answer=quote_message(state.said or "(nothing)", _describe_persona(state)),
                 gold=gold,
             )
             return Step(state._replace(seat=JUDGE), Frozen({JUDGE: told}))
-        fit = request.fit_answer(state.persona, state.said)
+        fit = load_requests()[state.request].fit_answer(state.persona, state.said)
         return self._end_game(state, fit.score, Frozen[Any](covered=fit.covered, invented=fit.invented))
 
     def _rate_answer(self, state: State, text: str) -> Step:
@@ -222,11 +258,11 @@ class UserPersonalization(Env[State]):
         after = state._replace(tries=state.tries + 1)
         if after.tries > RETRIES:
             return self._end_game(after, 0.0, Frozen[Any](judged=None))
-        return Step(after, Frozen({JUDGE: load_pieces(_NAME)["judge-again"]}))
+        return Step(after, Frozen({JUDGE: self.prompt_pieces(_NAME)["judge-again"]}))
 
     def _end_game(self, state: State, score: float, found: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, seat=None)
-        told = load_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
+        told = self.prompt_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
         info = Frozen[Any]({**found, "result": "scored", "score": score})
         rewards = Frozen({AGENT: score}) if score else Frozen[float]()
         return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))
@@ -251,8 +287,30 @@ def _format_persona(found: Mapping[str, Any]) -> str:
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 
 
+def _revealed_dimensions(state: State) -> tuple[str, ...] | None:
+    """The dimensions that the question was understood to be about; None if it was not understood."""
+    request = load_requests()[state.request]
+    asked = request.asked_dimensions(state.said)
+    if asked is None or asked == GENERAL:
+        return None if asked is None else ()
+    return tuple(request.dimensions[i].name for i in asked)
+
+
+def _request_text(state: State) -> str:
+    return load_requests()[state.request].text if state.free is None else state.free.request
+
+
+def _gold_answer(state: State) -> str:
+    """An answer that would fit; "" where none is known."""
+    if state.free is not None:
+        return state.free.gold
+    return load_requests()[state.request].gold_answer(state.persona)
+
+
 def _describe_persona(state: State) -> str:
     """The persona in words, for a language model that plays or judges it."""
+    if state.free is not None:
+        return state.free.persona
     name, _, who = state.about.partition(",")
     dims = load_requests()[state.request].dimensions
     said = " ".join(d.values[v].said for d, v in zip(dims, state.persona, strict=True) if v)

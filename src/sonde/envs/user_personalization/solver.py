@@ -1,4 +1,4 @@
-"""The reference of user personalization: ask the most informative questions, then address every likely preference.
+"""The reference of user personalization: asks the most informative questions, then names the likely preferences.
 
 Greedy expected gain on the exact posterior over personas (`View.filter`); the answer names every preference that more
 than half of the remaining personas have.

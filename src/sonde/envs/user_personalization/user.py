@@ -24,6 +24,8 @@ class Persona(Ruled):
     hidden: ClassVar[str] = "persona"
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
+        if not facts["request"]:  # a scenario in free words
+            return LOST
         return load_requests()[facts["request"]].told_values(facts["persona"], facts["question"])
 
     def has_answer(self, view: View) -> bool:

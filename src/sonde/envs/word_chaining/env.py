@@ -26,7 +26,6 @@ from sonde.core.seeding import Rng
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, begins_another, parse_answer, read_answer, tag_answer
-from .._shared.prompts import load_pieces
 from .._shared.words.lists import are_words
 from . import chain
 
@@ -131,7 +130,7 @@ class WordChaining(Env[State], AnswerTags):
         return tag_answer(answer)
 
     def intro(self, state: State, seat: str) -> str:
-        say, listed = load_pieces("word_chaining"), chain.format_words(state.lexicon.words)
+        say, listed = self.prompt_pieces("word_chaining"), chain.format_words(state.lexicon.words)
         rules = say["intro"].format(listed=listed, end=say[f"end_{seat}"].format(turns=self.max_turns))
         return f"{rules}\n\n{say['open' if seat == state.seat else 'wait']}"
 
@@ -156,7 +155,7 @@ class WordChaining(Env[State], AnswerTags):
         return parse_answer(text, parse_listed, begins_another(words), which=self.which_answer)
 
     def _say_word(self, state: State, word: str) -> Step:
-        played, turn, say = (*state.played, word), state.turn + 1, load_pieces("word_chaining")
+        played, turn, say = (*state.played, word), state.turn + 1, self.prompt_pieces("word_chaining")
         facts = {"word": word, "letter": word[-1]}
         if not state.lexicon.can_go_on(played):
             told = say["stuck_opponent"].format(letter=word[-1])
@@ -164,10 +163,10 @@ class WordChaining(Env[State], AnswerTags):
         if turn == self.max_turns:
             return _win_step(State(state.lexicon, None, played, turn), say["turns"], Frozen(result="turns", **facts))
         after = State(state.lexicon, OPPONENT, played, turn)
-        return Step(after, Frozen({OPPONENT: _word_text(word)}), info=Frozen(result="word", **facts))
+        return Step(after, Frozen({OPPONENT: _word_text(say["heard"], word)}), info=Frozen(result="word", **facts))
 
     def _apply_reply(self, state: State, word: str) -> Step:
-        played, letter, say = (*state.played, word), word[-1], load_pieces("word_chaining")
+        played, letter, say = (*state.played, word), word[-1], self.prompt_pieces("word_chaining")
         if not state.lexicon.can_go_on(played):
             told = say["stuck"].format(word=word, letter=letter)
             info = Frozen(result="stuck", reply=word, letter=letter)
@@ -175,26 +174,26 @@ class WordChaining(Env[State], AnswerTags):
         left = say["left"].replace("{left}", str(self.max_turns - state.turn))
         info = Frozen(result="reply", reply=word, letter=letter)
         after = State(state.lexicon, AGENT, played, state.turn)
-        return Step(after, Frozen({AGENT: f"{_word_text(word)}\n{left}"}), info=info)
+        return Step(after, Frozen({AGENT: f"{_word_text(say['heard'], word)}\n{left}"}), info=info)
 
     def _lose_game(self, state: State, word: str, broken: str) -> Step:
         letter = state.played[-1][-1] if state.played else ""
-        told = Frozen({AGENT: load_pieces("word_chaining")[broken].format(word=word, letter=letter)})
+        told = Frozen({AGENT: self.prompt_pieces("word_chaining")[broken].format(word=word, letter=letter)})
         info = Frozen(result=broken, word=word) if broken in ("letter", "repeated") else Frozen(result=broken)
         over = State(state.lexicon, None, state.played, state.turn + 1)
         return Step(over, told, info=info, outcome=Outcome("format" if broken == "format" else "loss"))
 
     def _forfeit_game(self, state: State) -> Step:
         over = State(state.lexicon, None, state.played, state.turn)
-        return _win_step(over, load_pieces("word_chaining")["forfeit"], Frozen(result="forfeit"))
+        return _win_step(over, self.prompt_pieces("word_chaining")["forfeit"], Frozen(result="forfeit"))
 
     def _pass_turn(self, state: State) -> Step:
-        told = Frozen({AGENT: load_pieces("word_chaining")["pass"]})
+        told = Frozen({AGENT: self.prompt_pieces("word_chaining")["pass"]})
         return Step(State(state.lexicon, AGENT), told, info=Frozen(result="pass"))
 
 
-def _word_text(word: str) -> str:
-    return load_pieces("word_chaining")["heard"].replace("{word}", word).replace("{letter}", word[-1])
+def _word_text(text: str, word: str) -> str:
+    return text.replace("{word}", word).replace("{letter}", word[-1])
 
 
 def _win_step(over: State, told: str, info: Frozen[Json]) -> Step:

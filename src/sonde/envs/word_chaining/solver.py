@@ -1,9 +1,9 @@
-"""Word chaining by looking ahead: never break a rule, and end the game as soon as possible.
+"""Word chaining with lookahead: never break a rule, and end the game as soon as possible.
 
-A player who breaks no rule cannot lose (Multi-Turn Puzzles, section 2.1), so only the length of the game is left to
-choose. The search is an expectimax over the next `depth` words: it prefers the word after which the game most probably
-ends within them for lack of a word, if the agent aims for that and the opponent says any legal word. For the
-continuation, only a word's first and last letter matter, so the search runs over pairs of letters.
+A player that breaks no rule cannot lose (Multi-Turn Puzzles, section 2.1), so only the length of the game is left to
+choose. The search is an expectimax over the next `depth` words: it prefers the word with the highest probability that
+the game ends within them because no word is left, if the agent aims for that and the opponent says a random legal word.
+Only the first and last letters of a word matter for what follows, so the search runs over pairs of letters.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import load_pieces
 from .._shared.words import lists as words
 from . import feedback
 
@@ -117,12 +116,12 @@ class WordGuess(CertainEnv[State], AnswerTags):
         return state.secret
 
     def intro(self, state: State, seat: str) -> str:
-        say, listed = load_pieces("word_guess"), " ".join(state.vocabulary)
+        say, listed = self.prompt_pieces("word_guess"), " ".join(state.vocabulary)
         rule = say[f"rule_{self.feedback}"]
         return say["intro"].format(n=len(state.vocabulary), turns=self.max_turns, listed=listed, rule=rule)
 
     def next_step(self, state: State, text: str) -> Step:
-        say, guess = load_pieces("word_guess"), _parse_guess(state.vocabulary, self.which_answer, text)
+        say, guess = self.prompt_pieces("word_guess"), _parse_guess(state.vocabulary, self.which_answer, text)
         if guess is None:
             if read_answer(text) is not None:
                 return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
@@ -138,13 +137,13 @@ class WordGuess(CertainEnv[State], AnswerTags):
     def _feedback_text(self, guess: str, known: Mapping[str, Json]) -> str:
         if self.feedback == "wordle":
             return feedback.marks_lines(guess, known["marks"])
-        return load_pieces("word_guess")[f"told_{self.feedback}"].format(guess=guess, **known)
+        return self.prompt_pieces("word_guess")[f"told_{self.feedback}"].format(guess=guess, **known)
 
     def _end_game(self, state: State) -> State:
         return State(state.vocabulary, state.secret, self.max_turns)
 
     def _end_turn(self, state: State, told: str, info: Frozen[Json]) -> Step:
-        after, say = State(state.vocabulary, state.secret, state.turn + 1), load_pieces("word_guess")
+        after, say = State(state.vocabulary, state.secret, state.turn + 1), self.prompt_pieces("word_guess")
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"

@@ -8,7 +8,7 @@ Sources and presets:
 
 Departures: the words are ours (SCOWL, curated); repeated letters follow the standard rule, where the code of both
 papers tests membership only; a guess need not be a known word, as in PAPRIKA, where LMRL-Gym's code wants one of its
-list. `as_published=True` brings back what the code does, and then tells so under `lmrl`.
+list. `rules="code"` does what the code does, and tells so under `lmrl`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
-from sonde.core.types import Json
+from sonde.core.types import Json, Rules
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
 from .._shared.frames import join_symbols
-from .._shared.prompts import load_pieces
 from .._shared.words import lists as words
 from .._shared.words import marks
 
@@ -64,8 +63,12 @@ class Wordle(CertainEnv[State], AnswerTags):
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
     preset: str = "paprika"
-    as_published: bool = False
+    rules: Rules = "paper"
     max_turns: int | None = None
+
+    @property
+    def _is_code(self) -> bool:
+        return self.rules == "code"
 
     @cached_property
     def turns(self) -> int:
@@ -80,7 +83,7 @@ class Wordle(CertainEnv[State], AnswerTags):
     def spec(self) -> Spec:
         preset = _PRESETS[self.preset]
         sizes = ", ".join(f"{len(self._secret_words(n)):,} of {n} letters" for n in preset.lengths)
-        rule = "membership rule for repeated letters, as published" if self.as_published else "standard rule"
+        rule = "membership rule for repeated letters, as in the papers' code" if self._is_code else "standard rule"
         return Spec(
             name="wordle",
             version="3",
@@ -135,22 +138,22 @@ class Wordle(CertainEnv[State], AnswerTags):
         return state.word
 
     def intro(self, state: State, seat: str) -> str:
-        say, length = load_pieces("wordle"), len(state.word)
+        say, length = self.prompt_pieces("wordle"), len(state.word)
         if self._is_lmrl:
             rules = say["lmrl_intro"].format(length=length, turns=self.turns, example="a b o u t")
-            return f"{rules} {say['lmrl_listed']}" if self.as_published else rules
-        rule = "_as_published" if self.as_published else ""
+            return f"{rules} {say['lmrl_listed']}" if self._is_code else rules
+        rule = "_code" if self._is_code else ""
         absent, repeats = say["absent" + rule], say["repeats" + rule]
         return say["intro"].format(length=length, turns=self.turns, absent=absent, repeats=repeats)
 
     def mark_guess(self, secret: str, guess: str) -> str:
         """One of g, y, b per letter of `guess`, by this configuration's rule."""
-        return marks.membership_marks(secret, guess) if self.as_published else marks.standard_marks(secret, guess)
+        return marks.membership_marks(secret, guess) if self._is_code else marks.standard_marks(secret, guess)
 
     def parse_guess(self, text: str, length: int) -> str | None:
         """The guess in a text, or None. Under `lmrl` the whole text may be the guess; as published, a word of its
         list."""
-        parse = partial(_match_word, length, _lmrl_words() if self._is_lmrl and self.as_published else None)
+        parse = partial(_match_word, length, _lmrl_words() if self._is_lmrl and self._is_code else None)
         return parse_answer(text, parse, which=self.which_answer, bare=self._is_lmrl and len(text) <= 64)
 
     def next_step(self, state: State, text: str) -> Step:
@@ -162,13 +165,13 @@ class Wordle(CertainEnv[State], AnswerTags):
             return self._end_turn(
                 state, self._feedback_text(guess, seen), Frozen(result="marks", guess=guess, feedback=seen)
             )
-        told = load_pieces("wordle")["lmrl_win" if self._is_lmrl else "win"].format(guess=guess)
+        told = self.prompt_pieces("wordle")["lmrl_win" if self._is_lmrl else "win"].format(guess=guess)
         info = Frozen(result="win", guess=guess, feedback=seen)
         reward = _FREE if self._is_lmrl else _WIN
         return Step(State(guess, self.turns), Frozen({AGENT: told}), reward, info, Outcome("win", 1.0))
 
     def _reject_answer(self, state: State, text: str) -> Step:
-        say = load_pieces("wordle")
+        say = self.prompt_pieces("wordle")
         if self._is_lmrl or read_answer(text) is not None:
             told = say["lmrl_invalid" if self._is_lmrl else "invalid"].format(length=len(state.word))
             return self._end_turn(state, told, Frozen(result="invalid"))
@@ -185,7 +188,7 @@ class Wordle(CertainEnv[State], AnswerTags):
         reward = _MISS if self._is_lmrl else EMPTY
         left = self.turns - after.turn
         if left == 0:
-            told = f"{told}\n{load_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
+            told = f"{told}\n{self.prompt_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
             return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
         if not self._is_lmrl:
             before, behind = self._request_parts
@@ -195,7 +198,7 @@ class Wordle(CertainEnv[State], AnswerTags):
     @cached_property
     def _request_parts(self) -> tuple[str, str]:
         """The text before and after the number of guesses left."""
-        before, _, behind = load_pieces("wordle")["next"].partition("{left}")
+        before, _, behind = self.prompt_pieces("wordle")["next"].partition("{left}")
         return before, behind
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -233,6 +236,6 @@ def _shared_game(env: Wordle, length: int) -> Guessing:
         return (info["guess"], marks.marks_number(info["feedback"])) if "guess" in info else None
 
     found = env._secret_words(length)  # pyright: ignore[reportPrivateUsage]
-    table = marks.membership_table if env.as_published else marks.standard_table
+    table = marks.membership_table if env.rules == "code" else marks.standard_table
     parts = partial(marks.letter_parts, table)
     return Guessing(found, table, 3**length, read_turn, lambda text: env.parse_guess(text, length), parts=parts)

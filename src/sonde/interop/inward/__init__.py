@@ -1,2 +1,1 @@
-"""Other libraries' environments in sonde. The file name is the registry: `SOURCE:NAME` is the class of `SOURCE.py` for
-the game `NAME`."""
+"""Other libraries' environments in sonde: `SOURCE:NAME` is the class of `SOURCE.py` for the game `NAME`."""

@@ -170,10 +170,9 @@ def _check_settings(online: OnlineSettings) -> None:
     if online.critic is not None:
         raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
     for rewarder in online.rewarders:
-        if rewarder.asked_weights not in (None, "current"):
-            raise invalid(
-                f"play: {rewarder.called}: of", rewarder.asked_weights, "current; train.online has the others"
-            )
+        for weights in rewarder.asked_weights:
+            if weights != "current":
+                raise invalid(f"play: {rewarder.called}: baseline", weights, "current; train.online has the others")
 
 
 def _lend_model(here: LocalBackend, version: str) -> Any:

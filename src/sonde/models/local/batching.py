@@ -1,5 +1,4 @@
-"""Queue between episodes and the local engine: gather requests of any number of episodes, serve them on one worker
-thread.
+"""Queue between episodes and the local engine: gather requests of many episodes, serve them on one worker thread.
 
 There are no timers. The first request starts a flush. It lets the event loop run until a few passes in a row bring no
 new request (no runnable episode remains) or the batch is full, and then starts the server on the worker thread. While

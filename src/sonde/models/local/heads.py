@@ -1,5 +1,4 @@
-"""Value heads on a language model: values of states and of tokens, from the hidden states that the model's own head
-reads.
+"""Value heads on a language model: values of states and of tokens, from the hidden states that the LM head reads.
 
     V(s)       one number per position
     Q(s, .)    one number per token of the vocabulary, for what could be said next

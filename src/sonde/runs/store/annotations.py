@@ -1,5 +1,5 @@
-"""Annotations: results computed about trajectories later, such as elicited log-probabilities, gains, judge scores and
-shaped rewards.
+"""Annotations: results computed about trajectories later, such as elicited beliefs, gains, judge scores, shaped
+rewards.
 
 One sidecar file per name, in the format of the logs. Trajectories are never rewritten.
 """

@@ -79,7 +79,7 @@ def claim_writer(folder: Path, config: Mapping[str, Any], writer: int) -> FileLo
     """
     wanted = describe_run(config)
     if folder.is_dir() and not (folder / CONFIG).exists() and any(not p.name.startswith(".") for p in folder.iterdir()):
-        raise UserError(f"run: {folder} is not empty and not a run folder")
+        raise UserError(f"run: {folder} is not a run folder and not empty")
     folder.mkdir(parents=True, exist_ok=True)
     coming = hold_lock(folder / ".lock", wait=PATIENCE)
     try:

@@ -51,7 +51,7 @@ those of a step along the ratio to pi_sampled, of one that mistakes pi_start for
 The clip around pi_sampled cuts tokens because they were drawn elsewhere; the clip around pi_start cuts none at the
 first step. The remaining angle arises because weights are per token, not per history.
 
-The published KL term has no ratio (`as_published=True`). On tokens of the policy it has the value of KL(pi, pi_ref) but
+The published KL term has no ratio (`kl_ratio=False`). On tokens of the policy it has the value of KL(pi, pi_ref) but
 the gradient of KL(pi_ref, pi); the ratio, 1 on such tokens, corrects the gradient (DeepSeek-V3.2, 2025; TRL does so).
 """
 
@@ -106,8 +106,8 @@ def k3_divergence(logprob_RT: Tensor, base_RT: Tensor) -> Tensor:
 class GRPO(Objective):
     """Clipped policy gradient with one advantage per token. `kl` above 0 needs reference log-probabilities.
 
-    `cap`: upper bound of a token's importance weight (None: see the module). `as_published` omits the importance ratio
-    in the KL term.
+    `cap`: upper bound of a token's importance weight (None: see the module). `kl_ratio`: whether the KL term carries
+    the importance ratio.
     """
 
     learns = "play"
@@ -119,7 +119,7 @@ class GRPO(Objective):
     aggregation: Aggregation = "seq-mean-token-mean"
     cap: float | None = None
     kl: float = 0.0
-    as_published: bool = False
+    kl_ratio: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.clip_low <= 1:
@@ -154,7 +154,7 @@ class GRPO(Objective):
         metrics = self._token_metrics(said_RT.detach(), ratio_RT.detach(), advantage_RT, batch)
         if self.kl:
             divergence_RT = k3_divergence(said_RT, required_tensor(batch, "reference"))
-            loss_RT = loss_RT + self.kl * (divergence_RT if self.as_published else ratio_RT * divergence_RT)
+            loss_RT = loss_RT + self.kl * (ratio_RT * divergence_RT if self.kl_ratio else divergence_RT)
             metrics["kl_reference"] = token_metric(divergence_RT, batch)
         if self.cap is not None:
             weight_RT = log_ratio(required_tensor(batch, "proximal"), required_tensor(batch, "sampled")).exp()

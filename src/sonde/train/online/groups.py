@@ -11,11 +11,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.runs.rollout import Plan, Seats, rollout
@@ -24,7 +22,7 @@ from ..collect import Game
 from ..credit import Values, with_advantages
 from ..curriculum import Choice, coefficient_of_variation, learning_potential
 from ..data import RowReport, make_samples
-from ..rewarders import Measurements, Rewarder, Weights
+from ..rewarders import Measurements, Rewarder, Under
 from ..rewards import named_rewards
 from ..selection import has_ended
 from ..types import Objective, Sample, SkipsFlat
@@ -106,7 +104,7 @@ def measure_rewards(
     games: Iterable[Game],
     chosen: Sequence[PlannedTask],
     played: Sequence[Sequence[Trajectory]],
-    under: Callable[[Weights | None], AbstractContextManager[LLM | None]],
+    under: Under,
 ) -> tuple[dict[str, dict[str, Values]], list[Taken]]:
     """Rewarders' arrays for these episodes, by trajectory and name, and all measurements. `under` gives the player
     under the weights that a rewarder asks for."""
@@ -115,8 +113,7 @@ def measure_rewards(
         for game in games:
             groups = {str(i): valid[str(i)] for i, one in enumerate(chosen) if one.game.name == game.name}
             episodes = [t for group in groups.values() for t in group]
-            with under(rewarder.asked_weights) as player:
-                measurements = rewarder.measure_episodes(game.env, episodes, player)
+            measurements = rewarder.measure_under(game.env, episodes, under)
             taken.append((game, rewarder, episodes, measurements))
             for key, arrays in rewarder.compute_rewards(groups, measurements).items():
                 brought.setdefault(key, {}).update(arrays)

@@ -41,8 +41,9 @@ class OnlineSettings(Checked):
     same in evaluation as in training. `lock_step`: episodes wait for each other (`models.hf`), so that a run can be
     reproduced, and resumed, exactly, at the cost of batches that are not refilled. `overlap`: a server plays the next
     rollout while this one is trained on, so its weights are `updates_per_rollout` steps old when it is learned from.
-    `max_tokens`: longer trajectories are left out. `save_episodes` writes every episode to run folders, `episodes/GAME`
-    in the folder of the training.
+    Every `eval_every` steps (0: never) the model plays `eval_k` episodes of each task of `eval_split`, and the best
+    weights by that are kept (`online.held_out`). `max_tokens`: longer trajectories are left out. `save_episodes` writes
+    every episode to run folders, `episodes/GAME` in the folder of the training.
     """
 
     called = "online"
@@ -70,6 +71,9 @@ class OnlineSettings(Checked):
     bandit: Bandit = field(default_factory=Uniform)
     replacement: bool = False
     on: Literal["turns", "reward"] = "turns"
+    eval_every: int = 0
+    eval_split: str = "val"
+    eval_k: int = 1
     max_tokens: int | None = None
     save_episodes: bool = False
 
@@ -78,11 +82,18 @@ class OnlineSettings(Checked):
             raise invalid("online: k", self.k, "2 or more: the samples of a task are compared with each other")
         if not 0 < self.keep <= 1:
             raise invalid("online: keep", self.keep, "above 0, at most 1")
-        for name in ("updates_per_rollout", "max_batch"):
+        for name in ("updates_per_rollout", "max_batch", "eval_k"):
             if getattr(self, name) < 1:
                 raise invalid(f"online: {name}", getattr(self, name), "1 or more")
         if self.temperature <= 0:
             raise invalid("online: temperature", self.temperature, "above 0: equal samples teach nothing")
+        if self.eval_every < 0 or self.eval_every % self.updates_per_rollout:
+            allowed = f"0, or a multiple of updates_per_rollout = {self.updates_per_rollout}"
+            raise invalid("online: eval_every", self.eval_every, allowed)
+        if self.eval_every and self.overlap:
+            raise invalid(
+                "online: eval_every", self.eval_every, "0 with overlap: the server plays the next rollout then"
+            )
         if self.kv_bytes < 0:
             raise invalid("online: kv_bytes", self.kv_bytes, "0 or more")
         object.__setattr__(self, "template", freeze(self.template))

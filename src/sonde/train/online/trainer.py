@@ -13,6 +13,8 @@ Trajectory-level GRPO as in StarPO (Wang et al. 2025; ΔBelief-RL, section 4.1 a
 with `credit.GroupRelative`. Ours: the curriculum of PAPRIKA's algorithm 1 inside the loop (the paper uses it per round
 of offline training); its estimates persist while the model learns, so they lag behind it.
 
+With `eval_every` held-out tasks are played between steps, and the best weights by them are kept (`held_out`).
+
 Rewarders (`train.rewarders`) measure the games after play and before credit, with the model's current, initial or
 averaged weights (`weight_snapshots`). Their measurements are stored beside saved episodes, and
 `episode_log.recredit_episodes` assigns credit again without a model.
@@ -62,10 +64,12 @@ from ..collect import Game, group_game_tasks
 from ..credit import GAE, Values
 from ..curriculum import Curriculum
 from ..logprobs import LogprobScorer
+from ..model_io import save_folder
 from ..provenance import hash_items
 from ..rewarders import Weights
 from ..settings import TrainSettings
 from ..trainer import SondeTrainer, TrainResult
+from ..training_folder import BEST
 from ..types import Item, Objective, Sample, item_rows
 from .advantages import Critic, assign_critic_credit, draw_demonstrations, token_divergences, weigh_demonstrations
 from .episode_log import EpisodeLog
@@ -83,6 +87,7 @@ from .groups import (
     play_groups_async,
     split_moving,
 )
+from .held_out import EvaluateHeldOut, HeldOut, count_wins, describe_metrics, plan_held_out, sum_results
 from .off_policy import VERSION, measure_lag, measure_mismatch
 from .rollout_backend import (
     BackgroundPlay,
@@ -162,6 +167,10 @@ class OnlineTrainer(SondeTrainer):
         self._lag = Sums()
         self._measures = server is not None or "proximal" in objective.needs
         self._versions = self._take_snapshots()
+        self._best: HeldOut | None = None
+        if self.online.eval_every:
+            self._held_out = plan_held_out(self.games, self.online.eval_split, settings.seed)
+            self.add_callback(EvaluateHeldOut(self, self.online.eval_every))
 
     @property
     def _reference_weights(self) -> Weights | None:
@@ -193,7 +202,7 @@ class OnlineTrainer(SondeTrainer):
         """Snapshots of the weights that the reference and rewarders need, taken before anything is learned."""
         asked: list[Weights | None] = [
             self._reference_weights,
-            *(rewarder.asked_weights for rewarder in self.online.rewarders),
+            *(weights for rewarder in self.online.rewarders for weights in rewarder.asked_weights),
         ]
         return WeightSnapshots(self._bare_model, [weights for weights in asked if weights is not None])
 
@@ -211,9 +220,12 @@ class OnlineTrainer(SondeTrainer):
     def resume_identity(self) -> dict[str, Any]:
         """Everything that must be unchanged for a checkpoint to be resumed."""
         games = [
-            {"name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game)}
+            {
+                "name": game.name, "env": game.env.config, "tasks": len(game.tasks), "task_ids": hash_tasks(game),
+                **game.source,
+            }
             for game in self.games
-        ]
+        ]  # fmt: skip
         others = {seat: identity(policy.config) for seat, policy in self.policies.items()}
         shown = {"shown": hash_items(self.shown)} if self.shown else {}
         return {**self.online.to_json(), "games": games, "policies": others, **shown}
@@ -226,8 +238,10 @@ class OnlineTrainer(SondeTrainer):
         if checkpoint is not None:
             self.progress = OnlineProgress.read_file(Path(checkpoint) / PROGRESS, self.resume_identity)
             self._versions.load_average(Path(checkpoint))
+            self._best = HeldOut.read_file(self.folder, int(Path(checkpoint).name.rpartition("-")[2]))
         try:
-            return super().train(resume=checkpoint or resume, **kwargs)
+            result = super().train(resume=checkpoint or resume, **kwargs)
+            return result if self._best is None else replace(result, best=self.folder / BEST)
         finally:
             if self._next is not None:
                 self._next.stop()
@@ -361,11 +375,12 @@ class OnlineTrainer(SondeTrainer):
             self.progress = replace(self.progress, kl=after)
         return done
 
-    def play_tasks(self, chosen: Sequence[PlannedTask]) -> list[list[Trajectory]]:
-        """The episodes of these tasks, with the current weights. Memory of play is freed before training."""
+    def play_tasks(self, chosen: Sequence[PlannedTask], k: int | None = None) -> list[list[Trajectory]]:
+        """`k` episodes of each of these tasks, by default the settings', with the current weights. Memory of play is
+        freed before training."""
         self._player.publish(f"{VERSION}{self.state.global_step}")
         with self.evaluation_mode():
-            played = play_groups(chosen, self.agent, self.policies, self.online.k)
+            played = play_groups(chosen, self.agent, self.policies, k or self.online.k)
         self._player.release()
         return played
 
@@ -416,6 +431,30 @@ class OnlineTrainer(SondeTrainer):
             kept = self.metrics.setdefault(name, [0.0, 0.0])
             kept[0] += value
             kept[1] += count
+
+    # --- held-out tasks ----------------------------------------------------------------------------------------------
+
+    def evaluate_held_out(self) -> None:
+        """Play the held-out tasks with the current weights, and keep these if they are the best so far."""
+        result = self.measure_held_out()
+        self._add_metrics(describe_metrics(result))
+        if result.is_better(self._best):
+            self._best = result
+            self._save_best(result)
+
+    def measure_held_out(self) -> HeldOut:
+        """The result of the held-out tasks, over all processes."""
+        rank, world = self.args.process_index, self.args.world_size
+        played = self.play_tasks(self._held_out[rank::world], self.online.eval_k)
+        return sum_results(self.state.global_step, self.online.eval_split, self._from_all([count_wins(played)]))
+
+    def _save_best(self, result: HeldOut) -> None:
+        if self._is_sharded:
+            self.save_model(str(self.folder / BEST))
+        elif self.is_world_process_zero():
+            save_folder(self._bare_model, self.tokenizer, self.folder / BEST)
+        if self.is_world_process_zero():
+            result.write_file(self.folder)
 
     def _save_episodes(self, chosen: Sequence[PlannedTask], played: Sequence[Sequence[Trajectory]]) -> None:
         """Save the episodes, and rewarders' measurements of them."""

@@ -48,18 +48,18 @@ def list_presets() -> dict[str, Training]:
 def _make_bc(task: str) -> Training:
     several = "; it lists two rates (1e-4, 1e-5) and three sizes (128, 256, 32), of which the first"
     more = several if task == "chess" else ""
-    return Training(objective="sft", settings=_BC, learning=Learning(share=ShareRule()), source=_TABLE + more)
+    return Training(objective="bc", settings=_BC, source=_TABLE + more)
 
 
 def _make_filtered_bc(task: str) -> Training:
     top = {"dialogue": 0.1, "wordle": 0.3}.get(task)
     rule = ShareRule(success=True) if top is None else ShareRule(top=top)
-    return Training(objective="sft", settings=_BC, learning=Learning(share=rule), source=_TABLE)
+    return Training(objective="bc", settings=_BC, learning=Learning(share=rule), source=_TABLE)
 
 
 def _make_online_filtered_bc(task: str) -> Training:
     return Training(
-        objective="sft",
+        objective="bc",
         online=OnlineSettings(k=1, keep=0.3, rewards=RewardMix.from_paper("env")),
         settings=_change_settings(_BC, max_steps=100_000 // 128),
         source="LMRL-Gym section 5; its code: 128 rollouts, the best 30 % kept, from the current weights; table 5 for "

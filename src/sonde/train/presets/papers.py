@@ -2,7 +2,10 @@
 
 Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
 appendices E and F, and its code. Each `source` names what the papers do not print and what is ours. How PAPRIKA samples
-its training episodes is in `train.paprika`. `delta_belief` is ΔBelief-RL; `starpo` is that paper's baseline.
+its training episodes is in `train.paprika`. `delta_belief` is ΔBelief-RL, `starpo` that paper's baseline, both as the
+paper has them. `delta_belief_code` and `starpo_code` are all that its code does: the rule of the game and the length of
+a reply (`twenty_questions`, rules=code), and for ΔBelief the question that is asked and the zeros with which games that
+have ended enter the means. `_4b` are the settings of the larger model. Models that can think are told not to.
 """
 
 from __future__ import annotations
@@ -32,12 +35,14 @@ STARPO = Training(
         "clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "seq-mean-token-mean", "kl": 0.0,
     },
     online=OnlineSettings(
-        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.from_paper("starpo"), max_tokens=2500
+        k=16, temperature=1.0, updates_per_rollout=3, rewards=RewardMix.from_paper("starpo"), max_tokens=2500,
+        template={"enable_thinking": False},
     ),
     settings=TrainSettings(
         lr=1e-5, batch_size=1280, max_steps=180, micro_batch=8, schedule="constant", warmup=0.0, betas=(0.9, 0.95),
         weight_decay=0.01, clip=1.0, bf16=True, lora=LoraSettings(r=64, alpha=64.0), save_steps=12,
     ),
+    plays={"twenty_questions": {"preset": "delta_belief"}},
     source=(
         "ΔBelief-RL section 4.1: G = 16, temperature 1, LoRA of rank 64 with alpha 64; appendix F: clip .2 / .28, no "
         "KL, one advantage per game, mean over games of means over tokens, rate of the model of 1.7 B weights (table "
@@ -56,10 +61,23 @@ DELTA_BELIEF = replace(
     source=(
         "ΔBelief-RL section 3.2: ΔBelief of the statement's target, at least 0, times .1, the end of the game on every "
         "turn, credit per turn (equations 1, 3 and 4); section 4.1: rate 3e-5, with 4 B weights too; appendix A.1: "
-        "rewards; its code: mean over tokens; the rest as `starpo`. Its code asks `question` and pads games that have "
-        "ended with zeros: online.rewarders.belief.template=question and online.credit.as_published=true"
+        "rewards; its code: mean over tokens; the rest as `starpo`"
     ),
 )
+
+
+def _take_code(known: Training) -> Training:
+    """A training of ΔBelief-RL with what its code does otherwise than the paper."""
+    told = "what its code does otherwise than the paper: the exact word ends a game, replies of 50 tokens"
+    online = known.online
+    if online.rewarders:
+        online = replace(online, rewarders=(BeliefGain(template="question"),), credit=TurnWise(rules="code"))
+        told = f"{told}, the template `question`, games that have ended count as zeros in turn-wise means"
+    plays = {"twenty_questions": {"preset": "delta_belief", "rules": "code"}}
+    return replace(known, online=online, plays=plays, source=f"{known.source}; {told}")
+
+
+_STARPO_4B = replace(STARPO, settings=replace(STARPO.settings, lr=3e-5))
 PAPERS: Mapping[str, Training] = {
     "paprika_sft": Training(objective="sft", settings=_PAPRIKA, source=_PAPRIKA_SOURCE),
     "paprika_rpo": Training(
@@ -67,12 +85,18 @@ PAPERS: Mapping[str, Training] = {
         source=_PAPRIKA_SOURCE,
     ),
     "starpo": STARPO,
-    "starpo_4b": replace(STARPO, settings=replace(STARPO.settings, lr=3e-5)),
+    "starpo_4b": _STARPO_4B,
+    "starpo_code": _take_code(STARPO),
+    "starpo_code_4b": _take_code(_STARPO_4B),
     "delta_belief": DELTA_BELIEF,
     "delta_belief_4b": DELTA_BELIEF,
+    "delta_belief_code": _take_code(DELTA_BELIEF),
+    "delta_belief_code_4b": _take_code(DELTA_BELIEF),
     "delta_belief_sft": Training(
         objective="sft",
-        learning=Learning(sft=SFTRule(distinct=False, within=0), by_turn=True),
+        learning=Learning(
+            sft=SFTRule(distinct=False, within=0), by_turn=True, template={"enable_thinking": False}
+        ),
         settings=TrainSettings(
             lr=1e-5, epochs=2.0, batch_size=256, micro_batch=16, warmup=0.1, betas=(0.9, 0.95), weight_decay=0.01,
             bf16=True, max_tokens=650, save_steps=10,

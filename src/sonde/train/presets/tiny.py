@@ -21,7 +21,7 @@ _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best
 
 def _shrink_preset(published: Training, **changes: Any) -> Training:
     """The same for a tiny model on a CPU: 8 groups of 8 a step, all weights, and a suitable learning rate."""
-    tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None}
+    tiny = {"k": 8, "updates_per_rollout": 1, "lock_step": True, "max_tokens": None, "template": {}}
     return replace(
         published,
         online=replace(published.online, **{**tiny, **changes}),
@@ -29,6 +29,7 @@ def _shrink_preset(published: Training, **changes: Any) -> Training:
             _TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40,
             betas=published.settings.betas, weight_decay=published.settings.weight_decay,
         ),
+        plays={"twenty_questions": {"preset": "small"}},
         source=f"{_TINY_SOURCE}; rewards, credit and loss: {published.source}",
     )  # fmt: skip
 
@@ -63,15 +64,15 @@ TINY: Mapping[str, Training] = {
         credit=ReturnToGo(),
     ),
     "tiny_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule()), settings=replace(_TINY, lr=2e-3, epochs=3.0),
+        objective="bc", settings=replace(_TINY, lr=2e-3, epochs=3.0),
         source=_TINY_SOURCE,
     ),
     "tiny_filtered_bc": Training(
-        objective="sft", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
+        objective="bc", learning=Learning(share=ShareRule(top=0.1)), settings=replace(_TINY, lr=2e-3, epochs=10.0),
         source=_TINY_SOURCE,
     ),
     "tiny_online_filtered_bc": Training(
-        objective="sft", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
+        objective="bc", online=OnlineSettings(k=8, keep=0.3, rewards=RewardMix.from_paper("env"), lock_step=True),
         settings=replace(_TINY, lr=5e-4, batch_size=64, micro_batch=64, schedule="constant", max_steps=40),
         source=_TINY_SOURCE,
     ),

@@ -1,5 +1,4 @@
-"""Addresses of pages, relative to the page that links, so that one template serves an application, a folder and a
-report.
+"""Addresses of pages, relative to the page that links, so one template serves an application, a folder and a report.
 
 `run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search`, `search/RUN`, `report`,
 `play`.

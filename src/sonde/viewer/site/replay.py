@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayPart:
-    """`boards` has a picture per moment or is empty; so do `entropy` and `left` (hypotheses still possible).
+    """`boards` has a picture per moment or is empty; likewise `entropy` and `left` (hypotheses still possible).
 
     `why` says what is missing and why. `believed` is the number of candidates whose belief was elicited, 0 for none.
     """

@@ -163,7 +163,7 @@ class App:
             raise NotFoundError(f"assets: got {name!r}, allowed: {STYLE}")
         return web.Response(text=read_asset(name), content_type="text/css")
 
-    # --- games ------------------------------------------------------------------------------------------------------
+    # --- games -------------------------------------------------------------------------------------------------------
 
     async def show_start(self, request: web.Request) -> web.Response:
         query = dict(request.query)

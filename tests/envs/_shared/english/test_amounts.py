@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import sonde
 from sonde.core import Episode, advance_to_agent, default_policies, run_sync
 from sonde.envs._shared.english.tokens import parse_amount
 from sonde.envs._shared.english.tokens import tokenize as words
 from sonde.envs.car_dealer.negotiation import read_pitch
 from sonde.envs.customer_service.reading import read_support_message as service
+from tests.cases import each
 
 
 def reply(env: str, hidden: Any, said: str, **config: Any) -> str:
@@ -20,8 +19,8 @@ def reply(env: str, hidden: Any, said: str, **config: Any) -> str:
     return str(run_sync(advance_to_agent(ep, default_policies(made))).turns[-1].info["reply"])
 
 
-@pytest.mark.parametrize(
-    ("said", "answer"),
+@each(
+    "said, answer",
     [
         ("Does it have more than 1.5 million inhabitants?", "Yes."),
         ("Is the population more than 1.5 million?", "Yes."),
@@ -36,8 +35,8 @@ def test_a_place_of_twenty_questions(said: str, answer: str) -> None:
     assert reply("twenty_questions", "Rome", said) == answer
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@each(
+    "one, other",
     [
         ("Does it cost more than $1.50?", "Does it cost more than 1.5 dollars?"),
         ("Does it cost more than $5.00?", "Does it cost more than 5 dollars?"),
@@ -56,8 +55,8 @@ def test_a_price_with_cents_is_known() -> None:
     assert reply("twenty_questions", "guitar", asked, preset="delta_belief") == "Yes."
 
 
-@pytest.mark.parametrize(
-    ("said", "answer"),
+@each(
+    "said, answer",
     [
         ("Isnt it on a river?", "Yes, that is true of my city."),
         ("Its on a river, isnt it?", "Yes, that is true of my city."),
@@ -72,7 +71,7 @@ def test_a_city(said: str, answer: str) -> None:
     assert reply("guess_my_city", {"city": "Lisbon", "country": "Portugal"}, said) == answer
 
 
-@pytest.mark.parametrize("short", ["isn't", "doesn't", "hasn't", "can't", "won't", "wouldn't", "couldn't", "didn't"])
+@each("short", ["isn't", "doesn't", "hasn't", "can't", "won't", "wouldn't", "couldn't", "didn't"])
 def test_an_apostrophe_that_is_left_out_changes_nothing(short: str) -> None:
     bare = short.replace("'", "")
     assert words(f"it {bare} so") == words(f"it {short} so")

@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +17,13 @@ from sonde.envs._shared.english.tokens import (
     tokenize,
     word_set,
 )
+from tests.cases import each
 
 ASKED = "is it alive"
 TEXTS = st.text(alphabet="abcdefgilnorst ,.?!'0123456789-é\n", max_size=80)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is it alive?",
@@ -47,8 +47,8 @@ def test_politeness_and_examples_are_taken_off(said: str) -> None:
     assert (act.kind, " ".join(act.words), act.denied) == ("asks", ASKED, False)
 
 
-@pytest.mark.parametrize(
-    ("said", "kind"),
+@each(
+    "said, kind",
     [
         ("What is it?", "open"),
         ("Tell me the word!", "open"),
@@ -65,8 +65,8 @@ def test_what_is_no_question_is_told_apart(said: str, kind: str) -> None:
     assert read_act(said).kind == kind
 
 
-@pytest.mark.parametrize(
-    ("said", "words", "guess"),
+@each(
+    "said, words, guess",
     [
         ("My guess is Oslo", "oslo", True),
         ("I think the answer is Oslo.", "oslo", True),
@@ -87,8 +87,8 @@ def test_what_stands_around_a_question_may_turn_it_round() -> None:
     assert not read_act("Am I right to think that it is alive?").denied
 
 
-@pytest.mark.parametrize(
-    ("said", "clause"),
+@each(
+    "said, clause",
     [
         ("is it alive", Clause("be", ("alive",))),
         ("is n't it alive".replace("n't", "not"), Clause("be", ("alive",))),
@@ -114,8 +114,8 @@ def test_a_conversation_may_be_spoken_to() -> None:
     assert Subject().parse_clause(["do", "you", "eat", "it"]) == Clause("done", ("eat", "it"))
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ("more than 5", Interval(math.nextafter(5, 6), math.inf)),
         ("at most two hundred", Interval(-math.inf, 200)),
@@ -136,8 +136,8 @@ def test_more_and_less_than_a_number_part_the_others(n: int, x: int) -> None:
     assert (more.contains_range(x, x), less.contains_range(x, x)) == (x > n, x < n)
 
 
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
+@each(
+    "text, low, high",
     [
         ("in the 20th century", 1901, 2000),
         ("in the early twentieth century", 1901, 1950.5),

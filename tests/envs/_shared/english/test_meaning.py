@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from sonde.envs._shared.english.lexicon import Lexicon, Line, expand_phrase, par
 from sonde.envs._shared.english.sentences import Subject
 from sonde.envs._shared.english.times import Times
 from sonde.envs._shared.english.tokens import Interval, parse_interval
+from tests.cases import each
 
 ALL = 0b11111111
 MASKS = st.integers(0, ALL)
@@ -129,8 +129,8 @@ def test_declarations() -> None:
     assert LEXICON.evaluate_expression("glorp").known_things == 0
 
 
-@pytest.mark.parametrize(
-    ("said", "yes", "no"),
+@each(
+    "said, yes, no",
     [
         ("Is it alive?", 0b00011111, 0b11100000),
         ("Isn't it alive?", 0b00011111, 0b11100000),
@@ -176,7 +176,7 @@ def test_guesses() -> None:
         assert claim is not None and (claim.goal, claim.named) == (1 << 5, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Is it glorpish?",

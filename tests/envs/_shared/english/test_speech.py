@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.envs._shared.english.speech import read_speech
+from tests.cases import each
 
 SAYINGS = [
     ("Is the belt worn?", "asks", "is the belt worn"),
@@ -38,7 +36,7 @@ SAYINGS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "mode", "words"), SAYINGS)
+@each("said, mode, words", SAYINGS)
 def test_what_a_sentence_does(said: str, mode: str, words: str) -> None:
     (part,) = read_speech(said)
     assert (part.mode, " ".join(part.words)) == (mode, words)
@@ -50,8 +48,8 @@ def test_what_is_not_so_is_set_aside_beside_what_is() -> None:
     assert [p.mode for p in read_speech("Never mind the lock. Please oil the belt.")] == ["aside", "does"]
 
 
-@pytest.mark.parametrize("lead", ["", "Thanks! ", "I see. ", "Okay, so ", "Sorry to hear that. "])
-@pytest.mark.parametrize(("said", "mode", "words"), SAYINGS[:18])
+@each("lead", ["", "Thanks! ", "I see. ", "Okay, so ", "Sorry to hear that. "])
+@each("said, mode, words", SAYINGS[:18])
 def test_what_comes_before_changes_nothing(lead: str, said: str, mode: str, words: str) -> None:
     last = read_speech(lead + said)[-1]
     assert (last.mode, " ".join(last.words)) == (mode, words)
@@ -61,19 +59,3 @@ def test_what_comes_before_changes_nothing(lead: str, said: str, mode: str, word
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
     assert read_speech(text) == read_speech(text)
-
-
-@pytest.mark.parametrize(
-    "unit", ["a", "is the ", "please ", "it is not ", "? ", ", and is ", "if a, ", "- ", "thanks for "]
-)
-def test_reading_is_linear(unit: str) -> None:
-    def seconds(n: int) -> float:
-        text = (unit * n)[:n]
-        read_speech.cache_clear()
-        start = time.process_time()
-        for i in range(5):
-            read_speech(f"{i} {text}")
-        return time.process_time() - start
-
-    seconds(200)
-    assert seconds(2000) < 60 * max(seconds(200), 5e-4)

@@ -52,7 +52,7 @@ def count_plainly(known: GuessFilter) -> tuple[str, float]:
     "name, config",
     [
         ("mastermind", {"length": 3, "digits": 7}), ("mastermind", {"length": 4, "digits": 4}), ("wordle", {}),
-        ("wordle", {"preset": "lmrl"}), ("wordle", {"preset": "lmrl", "as_published": True}), ("word_guess", {}),
+        ("wordle", {"preset": "lmrl"}), ("wordle", {"preset": "lmrl", "rules": "code"}), ("word_guess", {}),
     ],
 )  # fmt: skip
 def test_the_search_finds_what_plain_counting_finds(name: str, config: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ APART: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("mastermind", {"length": 3, "digits": 7}, {}),
     ("mastermind", {"length": 5, "digits": 3}, {}),
     ("wordle", {"preset": "lmrl"}, {"length": 5}),
-    ("wordle", {"preset": "lmrl", "as_published": True}, {"length": 5}),
+    ("wordle", {"preset": "lmrl", "rules": "code"}, {"length": 5}),
     ("wordle", {"preset": "modified"}, {"length": 8}),
 ]
 

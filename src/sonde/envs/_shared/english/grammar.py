@@ -4,8 +4,9 @@ Own design. Every reader takes words and returns their claim, or None if it does
 the answer: any word outside all declared phrasings is a veto. Depth and work are bounded. `Forms` reads set forms
 ("able to fly", "known for jazz", "made of wood", "found in Africa", "used to cut"); each looks for its own words.
 
-`Room` is the reader of one conversation: a message in, a claim out. The module of a conversation brings its knowledge
-(`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the rest.
+`Room` is the reader of one conversation: it takes a message and returns a claim. The conversation's own module provides
+its knowledge (`Knows`), its declared lines, the meaning of its names, and how to read places; `Room.read` does the
+rest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from .claims import Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
+from .claims import EVERYTHING, Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
 from .lexicon import PREPOSITIONS, Lexicon, be_key, place_key
 from .phrases import Naming, Nouns, is_joined, read_joined
 from .sentences import Clause, Kind, SpeechAct, Subject, read_act
@@ -33,6 +34,7 @@ class Forms:
     be: Parse
     do: Parse
     done: Parse
+    nouns: Nouns
     on_map: Parse
     """The reader for words with a preposition of place that the lexicon lacks."""
 
@@ -108,7 +110,12 @@ class Forms:
         found = self.lookup_phrase("rel", rest) or self.lookup_phrase("rel", words)
         if found is None and rest[-1] in ("industry", "field", "activities", "purposes", "in", "work"):
             found = self.lookup_phrase("rel", rest[:-1])
-        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related)
+        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related) or self._read_kin(rest)
+
+    def _read_kin(self, words: Words) -> Claim | None:
+        """Read a kind of thing: what is of that kind has to do with it; other things may, too."""
+        kind = self.nouns.read_kind(words)
+        return None if kind is None or kind is EVERYTHING else weaken_claim(kind, "related")
 
     def read_material(self, words: Words) -> Claim | None:
         rest = [w for w in words if w not in ("material", "materials", "either", "both")] or words
@@ -403,8 +410,7 @@ class Grammar(Forms):
             return self.read_material(rest[list(rest).index("of") + 1 :])
         return self.read_purpose(words[:-1]) if words[-1] in ("with", "using") and len(words) > 1 else None
 
-    # --- modifiers of nouns
-    # ----------------------------------------------------------------------------------------------
+    # --- modifiers of nouns ------------------------------------------------------------------------------------------
 
     def _read_adjective(self, words: Words) -> Claim | None:
         """Read the words before a noun: an adjective, the people of a place."""
@@ -474,7 +480,7 @@ class ReadClaim(NamedTuple):
 
 
 class Room:
-    """See the module. `vocabulary` gives the words to which slips are corrected; `common` tells whether a word is
+    """See the module. `vocabulary` gives the words for correcting typing errors; `common` tells whether a word is
     known."""
 
     def __init__(
@@ -497,7 +503,7 @@ class Room:
         return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
     def _read_mended(self, act: SpeechAct) -> Claim | None:
-        """The claim of a question after its slips of the pen are corrected."""
+        """The claim of a question after its typing errors are corrected."""
         if all(self._is_word(word) for word in act.words):
             return None
         fixed = mend_slips(act.words, self._vocabulary(), self._is_word)

@@ -26,7 +26,7 @@ attribute `scope` is true. Several lines with one phrase add up: a fact adds kno
 `Spotter` finds declared phrasings anywhere within a sentence, for messages that are orders or questions in any frame
 ("I'd like you to ask the cook where she was"): their parts count, not the whole. Declarations have the same form
 (`MEANING: PHRASE; PHRASE`) without frames: words in any form, `(a|b)` alternatives, `[a]` optional, `<p>` a mark for
-something named, `quarrel*` every word with this beginning, `..` up to four words, none of them a comma.
+something named, `quarrel*` every word that begins like this, `..` up to four words other than commas.
 """
 
 from __future__ import annotations

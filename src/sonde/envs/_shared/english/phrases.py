@@ -1,14 +1,12 @@
-"""Parts of a clause: what is joined, and noun phrases.
+"""Parts of a clause: joined parts and noun phrases. Own design.
 
-Joins: parts joined by "or", "and", "but", "rather than".
+Joins: parts joined by "or", "and", "but", "rather than". A part may omit words that it shares with its neighbour ("made
+of glass or stone", "a political or military leader"). A part that is not understood stays as an unread claim: "a dog
+and glorpish" is false if "a dog" is false.
 
-Own design. A part may omit words that it shares with its neighbour ("made of glass or stone", "a political or military
-leader"). A part that is not understood stays as an unread claim: "a dog and glorpish" is false if "a dog" is false.
-
-Noun phrases: a name or a kind of thing, with adjectives before it and modifiers behind it.
-
-Own design. The conversation says what a whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not.
-Adjectives and modifiers narrow it: "a glorpish mammal" is false of everything but mammals, and unknown of mammals.
+Noun phrases: a name or a kind of thing, with adjectives before it and modifiers after it. The conversation says what a
+whole noun phrase names (`Naming`): a name is a guess, a kind of thing is not. Adjectives and modifiers narrow it: "a
+glorpish mammal" is false of everything but mammals, and unknown of mammals.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _RATHER = (("rather", "than"), ("instead", "of"), ("as", "opposed", "to"))
 _BUT_NOT = (*_RATHER, ("but", "not"), ("and", "not"))
 _ALONE = PREPOSITIONS.keys() | word_set("alone")
 """Words that begin a self-contained part; other parts share the first words of the first part."""
-_MOST = 6
+_MOST = 12
 """Maximum number of parts."""
 
 
@@ -89,10 +87,19 @@ def _join_parts(parts: list[list[str]], word: str, parse: Parse, shares: bool) -
         if q is None:
             return None
         found.append(q)
-    guesses = sum(1 for q in found if q.named)
-    if all(q.unread for q in found) or 0 < guesses < len(found):
+    if all(q.unread for q in found):
         return None
+    if any(q.named for q in found) and not all(q.named for q in found):
+        if word != "or" or any(q.unread for q in found):
+            return None
+        found = [_read_as_noun(part, q, parse) for part, q in zip(parts, found, strict=True)]
     return join_any(found) if word == "or" else join_all(found)
+
+
+def _read_as_noun(part: Words, found: Claim, parse: Parse) -> Claim:
+    """Read a word of a list of things as one of them: "apple, pear or orange" speaks of no colour."""
+    other = parse(["a", *part]) if len(part) == 1 and not found.named else None
+    return other if other is not None and other.named else found
 
 
 def _read_part(part: Words, done: list[list[str]], later: list[list[str]], parse: Parse, shares: bool) -> Claim | None:

@@ -1,10 +1,9 @@
-"""Sentences: what a message does (speech acts), and who does what in it (clauses).
+"""Sentences: what a message does (speech acts), and who does what in it (clauses). Own design.
 
-Speech acts: find the sentence of a message that asks, and strip the politeness around it.
-
-Own design. A message is one yes/no question, one statement or one guess, in any polite frame. Requests, open questions
-and several questions at once are separate kinds, because some games treat them as invalid. Remarks about the game, its
-rules or the answerer are never obeyed. The word lists are in `english.txt`.
+Speech acts: find the sentence of a message that asks, and strip the politeness around it. A message is one yes/no
+question, one statement or one guess, in any polite frame. Requests, open questions and several questions at once are
+separate kinds, because some games treat them as invalid. Remarks about the game, its rules or the answerer are never
+obeyed. The word lists are in `english.txt`.
 
 Clauses: the words for the hidden thing, who does something to it, and what is said about it. "It", "this animal" and
 "the thing you are thinking of" stand for the hidden thing; "people", "you" and "most children" are those who do
@@ -108,7 +107,7 @@ def _split_message(said: str) -> tuple[list[list[str]], int]:
     """The sentences of a message, and the index of the one that asks: the one with the question mark, otherwise the
     last that says anything."""
     text = _MARKUP.sub(" ", _EXAMPLES.sub(" ", ascii_lower(said)))
-    text = _ITS_FORMS.sub("it is", _NUMBERING.sub("", text))
+    text = _ITS_FORMS.sub("it is", _NUMBERING.sub("", _ASIDE.sub(", ", text)))
     parts, asked = list[list[str]](), -1
     for sentence in split_sentences(text):
         if words := tokenize(sentence.replace(" - ", " , ")):
@@ -197,6 +196,19 @@ def _strip_echo(text: str) -> str:
     return text if "not" in found[0] else re.sub(r"^((?:\w+ ){1,5}?)not ", r"\1", text)
 
 
+_LIKENED = re.compile(
+    r"^((?:is|are|was|were) (?!.*\b(?:with|has|have|having|shaped|looks?|looking)\b)"
+    r".*\b(?:an?|any|some|of|or) (?:\w+ ){0,2}?(?P<noun>\w{3,})) like (?:an? |the )?(?!it\b)\w.*$"
+)
+"""As in "is it a weapon like a sword or a bow": examples of a kind."""
+_ASIDE = re.compile(r"\s+[-\u2013\u2014]+\s+(?=(?:like|such as|for example|for instance|including|e\.? ?g)\b)")
+
+
+def _drop_likened(text: str) -> str:
+    found = _LIKENED.search(text)
+    return found[1] if found is not None and found["noun"] not in word_set("generic") | {"bit", "lot"} else text
+
+
 def _strip_tail(text: str) -> str:
     """Drop examples, tag questions and asides at the end."""
     text = list_pattern(
@@ -206,13 +218,12 @@ def _strip_tail(text: str) -> str:
         + r" such as .*$|(?<=\w\w\w \w\w\w)"
         + _LOOKS
         + r" like (?:an? |the )(?!it\b).*$",
-    ).sub("", text)
+    ).sub("", _drop_likened(text))
     text = list_pattern("asides", r" (?:, )?{0}(?=$| ,| )").sub("", _ERRAND.sub("", _strip_echo(text)))
     return list_pattern("close", r"(?<=\w)(?: ,)? {0}$").sub("", text).strip(" ,")
 
 
-# --- preambles and reported speech
-# -------------------------------------------------------------------------------------
+# --- preambles and reported speech -----------------------------------------------------------------------------------
 
 _REPORTED = re.compile(r"\b(?!you |i )[\w']+ (?:says?|said|tells|told|claims?|claimed) ")
 

@@ -1,5 +1,4 @@
-"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and sentences that do not
-count.
+"""Classify the sentences of an adviser: questions, instructions, diagnoses, small talk, and what does not count.
 
 Own design. An adviser says "Could you check whether ...?", "Have you tried ...?", "I think that ...". The frame of a
 sentence and its word order decide its class; the frames are in `english.txt` (`[speech_...]`). A sentence that denies,
@@ -7,7 +6,8 @@ reports or supposes something does not count, whatever it names.
 
 `Bags` of words find the one topic that a text names. A word counts for the topics whose declared texts contain it, the
 less the more topics share it. A topic is chosen if it explains most of the text, clearly better than every other topic,
-and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing is linear in the text.
+and if no other topic explains the rest. `Bags` is built once from the declared texts; choosing takes time linear in the
+text.
 """
 
 from __future__ import annotations

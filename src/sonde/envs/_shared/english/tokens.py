@@ -1,15 +1,16 @@
-"""Characters, tokens, numbers and sentences of plain English, before anything is read into them.
+"""Characters, tokens, numbers and sentences of plain English, before any interpretation.
 
-- Characters: accents, apostrophes, invisible letters and look-alikes are made alike. Invisible characters are those of
-  Unicode's categories Cf, Mn and Me, and its blank letters.
+- Characters: accents, apostrophes, invisible letters and look-alikes are normalised. Invisible characters are those of
+  Unicode's categories Cf, Mn and Me, and its blank letters; look-alikes are letters of other scripts that are drawn
+  like Latin ones (after Unicode Technical Standard 39).
 - Word lists (`english.txt`), rows of data files, and an index of phrases by their first word.
 - Amounts and intervals: digits, number words, "more than", "between".
 - Tokens and sentences, inflection and typing errors. All forms of every verb in the list are spelled out once, so that
   no word becomes another by accident ("planes" is not a form of "plan"). A typing error is corrected only in a word
-  that is in no list: two letters exchanged or, in longer words, one left out, added or wrong; the first letter stands.
-  A word with two possible corrections stays as it is.
+  that is in no list: two letters exchanged or, in longer words, one missing, added or wrong; the first letter must be
+  right. A word with two possible corrections is left unchanged.
 
-Nothing here raises an error, and the time is linear in the length of the text.
+Nothing here raises an error, and everything takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -531,11 +532,11 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 4
 """The shortest word, in letters, in which exchanged letters are corrected; longer ones allow other slips too."""
 _MOST = 3
-"""Maximum number of slips in a text."""
+"""Maximum number of typing errors in a text."""
 
 
 def mend_slips(words: Sequence[str], vocabulary: Collection[str], known: Callable[[str], bool]) -> list[str] | None:
-    """Correct the slips in the words; None if there are none, too many, or one that cannot be corrected.
+    """Correct the typing errors in the words; None if there are none, too many, or one that cannot be corrected.
 
     >>> mend_slips("is it a pengiun".split(), {"penguin"}, {"is", "it", "a"}.__contains__)
     ['is', 'it', 'a', 'penguin']

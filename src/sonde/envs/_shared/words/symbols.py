@@ -23,7 +23,6 @@ from sonde.core.types import Json
 
 from ..answer import AnswerTags, parse_answer, read_answer, tag_answer
 from ..partition import mask_bits
-from ..prompts import load_pieces
 from ..rounds import check_turn_count, step_facts
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
         return state.code
 
     def intro(self, state: SpellingState, seat: str) -> str:
-        told = load_pieces(self.name)["intro"].format(length=self.place_count, rounds=self.round_count)
+        told = self.prompt_pieces(self.name)["intro"].format(length=self.place_count, rounds=self.round_count)
         return f"{told}\n\n{self._position_text(0)}"
 
     def outcomes(self, state: SpellingState, text: str) -> Sequence[tuple[float, Step]]:
@@ -118,9 +117,9 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
         here, after = self._state_label(place, right), self._state_label(place + 1, right_now)
         reward = 1.0 if after == SOLVED else 0.0
         info = step_facts("step", turn, self.place_count, here, symbol, reward, after) | {"mark": seen}
-        told = _mark_text(self.name, symbol, place + 1, seen)
+        told = _mark_text(self.prompt_pieces(self.name)[seen], symbol, place + 1)
         if reward:
-            told = Frozen({AGENT: f"{told}\n{load_pieces(self.name)['win']}"})
+            told = Frozen({AGENT: f"{told}\n{self.prompt_pieces(self.name)['win']}"})
             return Step(SpellingState(code, self.turns, True), told, _WIN, Frozen(info), Outcome("win", 1.0))
         return self._end_turn(SpellingState(code, turn + 1, right_now), told, Frozen(info))
 
@@ -139,7 +138,7 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
 
     def _reject_answer(self, state: SpellingState, text: str) -> Step:
         """An answer that names no symbol leaves its place empty; a reply without an answer ends the episode."""
-        say, here = load_pieces(self.name), self._state_label(state.turn % self.place_count, state.right)
+        say, here = self.prompt_pieces(self.name), self._state_label(state.turn % self.place_count, state.right)
         if read_answer(text) is None:
             info, told = (
                 step_facts("format", state.turn, self.place_count, here, None, 0.0, here),
@@ -151,7 +150,7 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
 
     def _end_turn(self, after: SpellingState, told: str, info: Frozen[Any]) -> Step:
         if after.turn == self.turns:
-            ended = Frozen({AGENT: f"{told}\n{load_pieces(self.name)['timeout']}"})
+            ended = Frozen({AGENT: f"{told}\n{self.prompt_pieces(self.name)['timeout']}"})
             return Step(after, ended, EMPTY, info, Outcome("timeout", truncated="turns"))
         if after.turn % self.place_count == 0:
             after = SpellingState(after.code, after.turn)
@@ -159,7 +158,9 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
 
     def _position_text(self, turn: int) -> str:
         round_, place = divmod(turn, self.place_count)
-        return _clock_text(self.name, round_, place + 1, self.round_count, self.place_count)
+        piece = "first" if place == 0 and round_ == 0 else "round" if place == 0 else "step"
+        text = self.prompt_pieces(self.name)[piece]
+        return _clock_text(text, round_, place + 1, self.round_count, self.place_count)
 
     def actions(self, state: SpellingState) -> Sequence[str] | None:
         return self.allowed_symbols
@@ -208,14 +209,13 @@ def _prior(env: Spelling) -> SpellingFilter:
 
 
 @lru_cache(maxsize=4096)
-def _mark_text(env: str, symbol: str, place: int, seen: str) -> str:
-    return load_pieces(env)[seen].format(symbol=symbol, place=place)
+def _mark_text(text: str, symbol: str, place: int) -> str:
+    return text.format(symbol=symbol, place=place)
 
 
 @lru_cache(maxsize=4096)
-def _clock_text(env: str, round_: int, place: int, rounds: int, length: int) -> str:
-    piece = "first" if place == 1 and round_ == 0 else "round" if place == 1 else "step"
-    return load_pieces(env)[piece].format(done=round_, round=round_ + 1, rounds=rounds, place=place, length=length)
+def _clock_text(text: str, round_: int, place: int, rounds: int, length: int) -> str:
+    return text.format(done=round_, round=round_ + 1, rounds=rounds, place=place, length=length)
 
 
 def code_world(problem: FiniteProblem, code: str) -> World:
@@ -333,8 +333,7 @@ class SpellingFilter(Filter):
         """The probability that the symbol is right in the place to enter next."""
         return (self.alive & self.game.masks.at[symbol, self.next_place]).bit_count() / self.alive.bit_count()
 
-    # --- for agents that explore (finite.ExploredFilter)
-    # ---------------------------------------------------------------
+    # --- for agents that explore (finite.ExploredFilter) -------------------------------------------------------------
 
     def sample(self, rng: Rng) -> str:
         return self.possible_codes[rng.randrange(len(self.possible_codes))]

@@ -2,7 +2,7 @@
 
 Products with a symptom and hidden causes. Idea: PAPRIKA, appendix B.4.3 (a support agent finds out what is wrong with a
 customer's product). There a language model wrote the scenarios and another one plays the customer; here products,
-findings, causes and all wordings are ours, written by hand in ``customer_service/*.toml``, with exact probabilities in
+findings, causes and all wordings are ours, written by hand in ``*.toml``, with exact probabilities in
 place of a model's judgement.
 
 Notation of the TOML files
@@ -15,7 +15,7 @@ Notation of the TOML files
 - Three more questions and suggestions each come from carrier sentences, chosen by a digest.
 - ``sentences.txt`` has the customer's answers where they are not those of `v`: under ``[product]`` lines
   ``finding: one | for | each value``, full sentences, true whatever was asked.
-- ``answers.txt`` has the legal answer for each fix and the sentence that says it (``customer_service_answers.py``).
+- ``answers.txt`` has the legal answer for each fix and the sentence that says it (``compile_answers.py``).
 - ``words.txt`` has more words that people use for a finding, or for a cause and its fix: under ``[product]`` lines
   ``finding: words`` and ``cause: words``. They help to tell what a message is about, together with other words.
 

@@ -1,4 +1,4 @@
-"""Write ``customer_service/answers.txt``: the legal answer for each fix.
+"""Write ``answers.txt``: the legal answer for each fix.
 
 Run ``python src/sonde/envs/customer_service/sources/compile_answers.py`` after changes to the products or the reader,
 and before ``compile.py``.

@@ -1,5 +1,6 @@
-"""Build the Wordle word lists in ``words/data`` from SCOWL. Run: ``python
-src/sonde/envs/_shared/words/sources/words.py``.
+"""Build the Wordle word lists in ``words/data`` from SCOWL.
+
+Run: ``python src/sonde/envs/_shared/words/sources/words.py``.
 
 Source: SCOWL 2020.12.07 by Kevin Atkinson (the Debian package ``scowl``, version 2020.12.07-2; notices in NOTICE).
 SCOWL grades words by size: 10 is the most common, 70 what most dictionaries hold. We read ``english-words`` and

@@ -1,0 +1,1 @@
+"""What scripted models and evaluation share."""
