@@ -49,11 +49,10 @@ def import_script(name: str) -> Iterator[ModuleType]:
 
 
 def forget_recipes() -> None:
-    """Modules of recipes share names, such as `common`."""
-    for name in [
-        name for name, found in sys.modules.items() if str(FOLDER.parent) in str(found.__dict__.get("__file__"))
-    ]:
-        del sys.modules[name]
+    """The scripts of the recipes' folders have modules of one name, such as `common`."""
+    for name, found in list(sys.modules.items()):
+        if (file := getattr(found, "__file__", None)) and FOLDER.parent in Path(file).parents[1:2]:
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
