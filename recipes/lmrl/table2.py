@@ -1,6 +1,6 @@
 """LMRL-Gym's table 2 in small: every method on tasks that a CPU trains on, beside floor, dataset and reference.
 
-    python recipes/lmrl/table2.py [--tasks maze ...] [--methods BC ILQL ...] [--seeds 3] [--quick] [--json]
+    python recipes/lmrl/table2.py [--tasks maze ...] [--methods BC ILQL ...] [--seeds 3] [--quick] [--json] [--save]
 
 The paper trains GPT-2; here small Llamas begin with random weights and learn everything from the dataset
 (`sonde dataset lmrl TASK`, fewer episodes). As in the paper all methods but BC begin with BC's model. Offline, from the
@@ -23,6 +23,7 @@ from typing import Any
 
 import common
 from common import METHODS, Row
+from rows import save_table
 from small import TASKS, Small
 
 from sonde.evaluation.metrics import Estimate, anchored_score, difference_over_seeds, estimate
@@ -98,6 +99,23 @@ def show_table2(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> N
         print(f"| {' | '.join(cells)} |")
 
 
+def save_table2(task: Small, rows: Sequence[Mapping[str, Any]], methods: Sequence[str], seeds: int) -> None:
+    """For the page of the paper. Seconds are those of all seeds, on one thread where `OMP_NUM_THREADS=1` was set."""
+    columns = ("method", "score", "at 0", "return", "paper's return", "won", "replies", "invalid", "CPU s a seed")
+    table = [
+        [
+            row["method"], format_estimate(row["score"]), None if row["at 0"] is None else round(row["at 0"].mean, 1),
+            round(row["return"], 2), row["paper"], round(row["success"], 2), round(row["length"], 1),
+            round(row["invalid"], 3), round(row["cpu_seconds"]),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    names = " ".join(f'"{name}"' if " " in name else name for name in methods)
+    command = f"OMP_NUM_THREADS=1 python recipes/lmrl/table2.py --tasks {task.name} --methods {names} --seeds {seeds}"
+    seconds = sum(row["cpu_seconds"] for row in rows) * seeds
+    save_table("lmrl", f"small_{task.name}", command, columns, table, range(seeds), seconds)
+
+
 def format_estimate(e: Estimate) -> str:
     return f"{e.mean:.1f} [{e.low:.1f}, {e.high:.1f}]"
 
@@ -110,6 +128,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one seed, less of everything: to see that it runs")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of rows and models (default {FOLDER})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--save", action="store_true", help="keep the tables for the page of the paper")
     args = parser.parse_args()
     out, seeds = (args.out / "quick", 1) if args.quick else (args.out, args.seeds)
     methods = [name for name in METHODS if name == "BC" or name in args.methods]
@@ -121,6 +140,8 @@ def main() -> None:
         everything[name] = make_table(task, known, found)
         if not args.json:
             show_table2(task, everything[name], seeds)
+        if args.save and not args.quick:
+            save_table2(task, everything[name], args.methods, seeds)
     if args.json:
         print(json.dumps(everything, default=vars))
 
