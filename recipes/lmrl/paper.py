@@ -213,7 +213,7 @@ def write_random_model(task: str, out: Path) -> Path:
         env = make_env(task, quick=True)
         chats = [list(Episode.stages(part.run.env, t))[-1].view(AGENT).messages for t in load_data(task, out, FEW)]
         chats += [Episode.begin(env, t).view().messages for t in test_tasks(task)[:QUICK_TASKS]]
-        network.write_network(folder, chats, width=16, layers=2, window=4096, often=0, seed=0)
+        network.write_network(folder, chats, width=16, layers=2, window=4096, often=1, seed=0)
     return folder
 
 
