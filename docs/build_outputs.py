@@ -71,6 +71,8 @@ def printed_by(code: str, names: dict[str, Any]) -> str:
 def _renewed(block: re.Match[str], names: dict[str, Any]) -> tuple[str, str]:
     """The part of a block to replace, and what replaces it."""
     note, body = block["note"] or "", block["body"]
+    if note == "not run":
+        return "", ""
     if note.startswith("file: "):
         Path(note.removeprefix("file: ")).write_text(body, "utf-8")
     elif block["kind"] == "python":
@@ -79,7 +81,7 @@ def _renewed(block: re.Match[str], names: dict[str, Any]) -> tuple[str, str]:
             return f"```text\n{block['printed']}```", f"```text\n{printed}```"
         if printed:
             raise SystemExit(f"a block prints, but no text block follows it:\n{body}")
-    elif not note:
+    else:
         return body, "".join(f"$ {command}\n{_output(command)}" for command in _asked(body))
     return "", ""
 

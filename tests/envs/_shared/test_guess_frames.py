@@ -205,8 +205,10 @@ GAMES: Mapping[tuple[str, str], tuple[Any, int]] = {
 
 
 def missed(name: str, preset: str, guesses: Iterable[Guess]) -> tuple[float, list[str], list[str]]:
-    """The share of right guesses that do not win, these guesses, and wrong ones that do."""
-    env: Any = sonde.make(name, preset=preset)
+    """The share of right guesses that do not win, these guesses, and wrong ones that do. By the rule of ΔBelief-RL a
+    wrong guess wins too, if any of its words names the secret, so its game is played with strict guesses."""
+    strict = {"rules": "strict"} if (name, preset) == ("twenty_questions", "delta_belief") else {}
+    env: Any = sonde.make(name, preset=preset, **strict)
     lost, won, count = list[str](), list[str](), 0
     for guess in guesses:
         state = env.reset(guess.task, sonde.Rng(0, "reset"))
