@@ -121,9 +121,9 @@ def test_following_is_saying_what_can_be_read_and_is_allowed() -> None:
         make_row("b", kind="format", turns=2),
         make_row("c", turns=0),
     ]
-    found = results.format_rate(rows)
+    found = results.follow_rate(rows)
     assert found is not None and (found.mean, found.n) == (0.5, 2)
-    assert results.format_rate(rows[2:]) is None
+    assert results.follow_rate(rows[2:]) is None
 
 
 def test_a_file_says_the_same_again(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ COMMANDS = (
         "sonde leaderboard results",
     ),
     Entry(
+        PLAY, "submit", "submit:SubmitCommand",
+        'Print the steps that put a result on the leaderboard, and check a file for it.',
+        "sonde submit results/mtp--mine.json",
+    ),
+    Entry(
         LOOK, "read", "runs:ReadCommand",
         'Read the conversations of a run, with reward and information gain per turn.',
         "sonde read runs/a --outcome loss -n 3",

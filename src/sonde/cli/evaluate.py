@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 from typer import Argument, Option
 
 from sonde._util.argument_checks import check_types
@@ -220,7 +221,8 @@ class EvalCommand(PlayOptions):
     by: opt.ByOpt = None
     report: opt.ReportOpt = None
     submit: Annotated[
-        Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
+        Path | None,
+        Option(help="Write a leaderboard file of a suite, or of one environment, such as results/NAME.json."),
     ] = None
     as_json: opt.JsonOpt = False
 
@@ -238,18 +240,20 @@ class EvalCommand(PlayOptions):
         _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or (), self._wanted_tasks)
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
-        if self.submit is not None and self.suite is not None:
+        if self.submit is not None:
             rows = [(run, e, seconds) for run, (e, seconds) in zip(prepared, played, strict=True)]
             command = command_line("eval", self, without=WHERE)
-            write_result(make_result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
+            commit = Run.load(folders[-1]).commit
+            write_result(make_result(self.suite or "", command, rows, commit, self.runs), self.submit)
             if not self.as_json:
                 print_written(self.submit)
+                out.print(Text(f"next: sonde submit {self.submit}", style="dim"))
 
     def _check_submission(self, to: Path) -> None:
         """Raise `UserError` for a result that could not be written, or that its command could not measure again."""
         opt.check_writable("--submit", to)
-        if self.suite is None:
-            raise UserError("--submit: allowed: only with --suite")
+        if self.suite is None and len(self.envs or ()) != 1:
+            raise invalid("--submit", f"{len(self.envs or ())} environments", "--suite NAME, or one environment")
         if self.config is not None:
             raise UserError("--submit: allowed: without --config, a file that others do not have; see -o PATH=VALUE")
 

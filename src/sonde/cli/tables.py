@@ -15,10 +15,12 @@ from sonde.core import find
 from sonde.core.registry import check_recorded
 from sonde.evaluation.audit import Audit
 from sonde.evaluation.evaluate import Comparison, Evaluation, mean_over_environments
-from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.leaderboard import Board, describe_agent
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
-from sonde.evaluation.results import PROFILE, Headline, agent_profile
+from sonde.evaluation.published import TITLE as PUBLISHED
+from sonde.evaluation.published import PublishedTable
+from sonde.evaluation.results import PROFILE, Headline, SuiteResult, agent_profile
 from sonde.evaluation.roles import RoleScores
 from sonde.evaluation.sampler_draws import DrawScores
 from sonde.evaluation.scale import explain_range
@@ -146,37 +148,66 @@ def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[Table | Text]:
 
 
 def leaderboard_tables(board: Board) -> Group:
-    """One table per suite, then one over all suites."""
+    """A table for each suite and environment with results, what the papers print below it, then one over all."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
-        columns = ("score", "won %", "asks", "decides", "follows", "tokens")
-        partners = ("with",) if any(one.partners for one in results) else ()
-        table = plain_table(name, ("agent", *partners, "of suite"), columns)
-        for one in results:
-            headline = one.headline
-            means = (one.mean_metric(metric)[0] for metric in ("success", *PROFILE.values()))
-            success, asks, decides, follows = means
-            table.add_row(
-                one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
-                f"{headline.played}/{headline.of}", format_interval(headline.score) + _count_scored(headline),
-                format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
-                format_interval(follows, percent=True), f"{one.tokens:,}",
-            )  # fmt: skip
-        parts.append(table)
-    table = plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
+        parts += [_board_table(name, results), *map(_published_table, board.published(name)), Text()]
+    table = plain_table("all agents", ("agent",), ("environments", "asks", "decides", "follows"))
     for agent, results in board.agents.items():
         found = [value for value, _ in agent_profile(results).values()]
         n = sum(len(one.environments) for one in results)
         rest = (format_interval(value, percent=True) for value in found[1:])
         table.add_row(agent, str(n), format_interval(found[0], 2), *rest)
+    abouts = {one.agent: describe_agent(one) for one in board.results}
+    scores = [one.headline.score for one in board.results]
     notes = (
-        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
-        "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
+        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
+        *(f"score {line}" for line in explain_range(scores)),
+        "played: how much of the suite, in environments, tasks and samples; parts come last and are not ranked.",
+        "asks: expected bits, of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
+        *(f"{agent}: {about}." for agent, about in sorted(abouts.items())),
     )
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
+
+
+def _board_table(name: str, results: Sequence[SuiteResult]) -> Table:
+    partners = ("with",) if any(one.partners for one in results) else ()
+    columns = ("played", "score", "won %", "asks", "decides", "follows", "tokens")
+    table = plain_table(name, ("agent", *partners), columns)
+    for one in results:
+        headline = one.headline
+        success, asks, decides, follows = (one.mean_metric(name)[0] for name in ("success", *PROFILE.values()))
+        table.add_row(
+            one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
+            _format_played(headline), format_interval(headline.score) + _count_scored(headline),
+            format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
+            format_interval(follows, percent=True), f"{one.tokens:,}", style="" if headline.whole else "dim",
+        )  # fmt: skip
+    return table
+
+
+def _format_played(headline: Headline) -> str:
+    """How much of a suite was played; never 100 % where something is lacking."""
+    return "all" if headline.whole else "<1 %" if headline.share < 0.01 else f"{min(99, int(100 * headline.share))} %"
+
+
+def _published_table(found: PublishedTable) -> Group:
+    """The numbers of a paper, its models in rows, or its environments where these are more."""
+    wide = len(found.environments) > 5
+    columns = [model for model, _ in found.rows] if wide else found.environments
+    table = plain_table(f"{PUBLISHED}: {found.metric}", (" ",), columns)
+    for i, environment in enumerate(found.environments if wide else ()):
+        table.add_row(environment, *(_format_published(values[i]) for _, values in found.rows))
+    for model, values in () if wide else found.rows:
+        table.add_row(model, *map(_format_published, values))
+    return Group(Text(), table, Text(f"{found.source}: {found.differs}.", style="dim"))
+
+
+def _format_published(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _count_scored(headline: Headline) -> str:
