@@ -21,6 +21,7 @@ from sonde.evaluation.suites import TITLES
 from .terminal import out
 
 _EXAMPLE = "sonde eval --suite SUITE --model http:NAME --base-url URL --submit results/SUITE--NAME.json"
+_LOOK = ("sonde leaderboard results", "sonde leaderboard results --export board")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +42,8 @@ class SubmitCommand:
         if faults := list_faults(result):
             _print("Not ready:", *(f"- {fault}" for fault in faults))
             raise Exit(1)
-        subject = result.suite or " ".join(result.forms[0])
         _print("Ready. To put it on the leaderboard:")
-        _print_steps(_steps_to_send(str(self.file), result.agent, subject))
+        _print_steps(_steps_to_send(str(self.file), result.agent, result.title))
 
 
 def list_faults(result: SuiteResult) -> list[str]:
@@ -59,11 +59,8 @@ def list_faults(result: SuiteResult) -> list[str]:
 def _describe_result(result: SuiteResult) -> str:
     headline = result.headline
     score = "no score" if headline.score is None else f"score {headline.score.mean:.0f}"
-    part = "the whole suite, so it is ranked" if result.suite else "all of it, so it is ranked"
-    extent = part if headline.whole else f"a part, so it is listed and not ranked ({headline.lacks})"
-    return (
-        f"{result.agent}, {describe_agent(result)}, in {result.suite or ' '.join(result.forms[0])}: {score}; {extent}."
-    )
+    extent = "played whole, so it is ranked" if headline.whole else f"a part ({headline.lacks}), listed and not ranked"
+    return f"{result.agent} in {result.title}: {score}; {extent}.\n{result.agent}: {describe_agent(result)}"
 
 
 def _steps_to_measure() -> list[tuple[str, str]]:
@@ -81,7 +78,7 @@ def _steps_to_send(file: str, agent: str, subject: str) -> list[tuple[str, str]]
     branch = re.sub(r"[^\w.-]+", "-", f"result-{subject}-{agent}").strip("-").lower()
     moved = [] if Path(file) == place else [shlex.join(["cp", file, str(place)])]
     return [
-        ("See it beside the others.", "\n".join([*moved, "sonde leaderboard results", "sonde leaderboard results --export board"])),
+        ("See it beside the others.", "\n".join([*moved, *_LOOK])),
         (
             "Commit the file on a branch, in a clone of the repository.",
             "\n".join(

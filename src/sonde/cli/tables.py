@@ -168,7 +168,7 @@ def leaderboard_tables(board: Board) -> Group:
         "follows: turns with an answer that was readable and allowed.",
         *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
-        *(f"{agent}: {about}." for agent, about in sorted(abouts.items())),
+        *(f"{agent}: {about}" for agent, about in sorted(abouts.items())),
     )
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
 
@@ -196,14 +196,15 @@ def _format_played(headline: Headline) -> str:
 
 def _published_table(found: PublishedTable) -> Group:
     """The numbers of a paper, its models in rows, or its environments where these are more."""
-    wide = len(found.environments) > 5
-    columns = [model for model, _ in found.rows] if wide else found.environments
-    table = plain_table(f"{PUBLISHED}: {found.metric}", (" ",), columns)
-    for i, environment in enumerate(found.environments if wide else ()):
+    turned = len(found.environments) > len(found.rows)
+    table = plain_table("", ("",), [model for model, _ in found.rows] if turned else found.environments)
+    table.title, table.columns[0].no_wrap = None, True
+    for i, environment in enumerate(found.environments if turned else ()):
         table.add_row(environment, *(_format_published(values[i]) for _, values in found.rows))
-    for model, values in () if wide else found.rows:
+    for model, values in () if turned else found.rows:
         table.add_row(model, *map(_format_published, values))
-    return Group(Text(), table, Text(f"{found.source}: {found.differs}.", style="dim"))
+    title = Text(f"{PUBLISHED}: {found.metric}", style="italic")
+    return Group(Text(), title, table, Text(f"{found.source}: {found.differs}.", style="dim"))
 
 
 def _format_published(value: float | None) -> str:

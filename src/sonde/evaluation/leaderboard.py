@@ -39,11 +39,9 @@ class Board(NamedTuple):
             self.results, key=lambda r: (not r.suite, r.suite, r.environments[0].env_and_preset, r.table_key)
         ):
             tables.setdefault(one.table_key, []).append(one)
-        titles = Counter(_short_title(of[0]) for of in tables.values())
+        titles = Counter(of[0].title for of in tables.values())
         return {
-            _long_title(of[0]) if titles[_short_title(of[0])] > 1 else _short_title(of[0]): sorted(
-                of, key=_result_order
-            )
+            _long_title(of[0]) if titles[of[0].title] > 1 else of[0].title: sorted(of, key=_result_order)
             for of in tables.values()
         }
 
@@ -74,18 +72,17 @@ class Board(NamedTuple):
         return published_tables(table)
 
 
-def _short_title(result: SuiteResult) -> str:
-    return result.suite or " ".join(result.environments[0].env_and_preset)
-
-
 def _long_title(result: SuiteResult) -> str:
     """The title of one of several tables of an environment: its version, and what tells its settings or scale."""
-    return f"{_short_title(result)}, version {result.environments[0].version}, {result.table_key[:6]}"
+    return f"{result.title}, version {result.environments[0].version}, {result.table_key[:6]}"
 
 
 # --- agents ----------------------------------------------------------------------------------------------------------
 
-_ROLES = {"floor": "random legal play in every environment", "reference": "the solver of each environment"}
+_ROLES = {
+    "floor": "Programs. Random legal play, the 0 of every environment.",
+    "reference": "Programs. The solver of each environment, the 100 of its scale.",
+}
 
 
 def describe_agent(result: SuiteResult) -> str:
@@ -94,7 +91,7 @@ def describe_agent(result: SuiteResult) -> str:
     if result.agent in _ROLES and not any("model" in player for player in players):
         return _ROLES[result.agent]
     told = dict.fromkeys(_describe_player(player, bool(result.training)) for player in players)
-    return "; ".join(filter(None, told))
+    return " ".join(told)
 
 
 def _describe_player(player: Mapping[str, Any], trained: bool) -> str:
@@ -105,10 +102,10 @@ def _describe_player(player: Mapping[str, Any], trained: bool) -> str:
         host = f" at {model['provider']}" if "provider" in model else ""
         how = "" if name == "llm" else f", as {name}"
         shown = f", shown {n} example games" if (n := player.get("examples")) else ""
-        kind = "a language model trained with sonde" if trained else "a language model"
-        return f"{kind}: {model.get('model', model.get('name'))}{host}{how}{shown}"
+        kind = "Language model trained with sonde" if trained else "Language model"
+        return f"{kind}: {model.get('model', model.get('name'))}{host}{how}{shown}."
     summary = read_summary("agents", name) if name in names("agents") else ""
-    return f"a program: {summary[:1].lower()}{summary[1:]}".rstrip(".") if summary else f"a program: {name}"
+    return f"Program. {summary}" if summary else f"Program {name}."
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -164,7 +161,7 @@ def read_board(folder: Path) -> Board:
         if key in found:
             both = f"{found[key].name} and {path.name}"
             raise UserError(
-                f"results: got {both}, both of {one.agent} in {_short_title(one)}, allowed: one; see `-o label=NAME`"
+                f"results: got {both}, both of {one.agent} in {one.title}, allowed: one; see `-o label=NAME`"
             )
         found[key] = path
         if reasons := stale_reasons(one):

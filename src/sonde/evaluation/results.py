@@ -172,6 +172,11 @@ class SuiteResult(Checked):
         return suite_environments(self.suite) if self.suite else (self.environments[0].env_and_preset,)
 
     @property
+    def title(self) -> str:
+        """The suite, or the environment with its preset."""
+        return self.suite or " ".join(self.forms[0])
+
+    @property
     def table_key(self) -> str:
         """What results in one table have in common: the suite, or a single environment with its settings and scale."""
         one = self.environments[0]

@@ -100,8 +100,7 @@ def read_entries(file: Path) -> dict[str, dict[str, Json]]:
     try:
         found = json.loads(file.read_text("utf-8"))
         for entry in found.values():
-            for end in ENDS:
-                entry[end]["agent"], Estimate(**entry[end]["score"])
+            entry_ends(entry)
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise StoreError(f"{file}: not a file of `sonde scale` ({type(e).__name__}: {e}); remove it") from e
     return found
