@@ -102,7 +102,9 @@ def _format_measure(value: Estimate | None) -> tuple[str, str]:
 def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None) -> Group:
     """One row per environment of a suite that an agent has played, their mean, and notes on the columns; then the
     returns on the paper's scale, where it has one. `wanted`: the number of tasks that was asked for."""
-    table = _evaluation_columns(["tasks", "success %", "pass@k", "score", "turns", "bits", "asks"], rows, agent=False)
+    informed = any(e.metrics["bits_per_turn"] is not None for e in rows)
+    columns = ["tasks", "success %", "pass@k", "score", "turns", *(["bits", "asks"] if informed else [])]
+    table = _evaluation_columns(columns, rows, agent=False)
     table.add_section()
     score, scored = mean_over_environments(rows, "reference_score")
     cells = {
@@ -111,15 +113,10 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
     }
     table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
     few = [f"{_environment_title(e, True)} {e.n_tasks}" for e in rows if wanted is not None and e.n_tasks < wanted]
-    partial = (
-        "of the environments with a score, their number in brackets" if 0 < scored < len(rows) else "with equal weights"
-    )
     notes = _table_notes(
         rows,
-        "bits: information gained per turn. asks: expected bits, of those the best question had.",
-        f"mean: over the environments; of the score {partial}."
-        if scored < len(rows)
-        else "mean: over the environments.",
+        *(["bits: information gained per turn. asks: expected bits, of those the best question had."] * informed),
+        f"mean: over the environments{', of the score over those that have one' if scored < len(rows) else ''}.",
         *([f"All tasks that there are, fewer than {wanted}: {', '.join(few)}."] if few else []),
     )
     return Group(

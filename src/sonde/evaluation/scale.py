@@ -60,6 +60,8 @@ SCALE = "scale.json"
 """The name of the file, in this package and in a folder of runs."""
 ABOVE = 3
 """How many folders above a run may hold the file."""
+SHORT = 40
+"""Characters of a setting that a command shows."""
 BELOW = "below 0: worse than random legal play, whose answers are always readable and allowed, or by chance (±)."
 BEYOND = "above 100: better than the reference, a program that need not be the best possible, or by chance (±)."
 """What scores beyond the two ends mean."""
@@ -187,7 +189,8 @@ def scale_command(env: Env[Any]) -> str:
     config, name = env.config, str(env.config["name"])
     preset = config.get("preset")
     usual = make(name, **({"preset": preset} if preset else {})).config
-    changed = [f"env.{key}={json.dumps(value)}" for key, value in config.items() if usual.get(key) != value]
+    told = {key: json.dumps(value) for key, value in config.items() if usual.get(key) != value}
+    changed = [f"env.{key}={value if len(value) <= SHORT else '...'}" for key, value in told.items()]
     first = [] if preset in (None, *type(env).presets[:1]) else ["--preset", str(preset)]
     last = [] if env.spec.reference else ["--reference", "AGENT"]
     return shlex.join(["sonde", "scale", name, *first, *(word for text in changed for word in ("-o", text)), *last])
