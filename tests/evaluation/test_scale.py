@@ -27,6 +27,7 @@ from sonde.evaluation.scale import (
     scale_fingerprint,
 )
 from sonde.runs.store import Run
+from sonde.viewer import write_report
 from tests.cases import each
 
 ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.all_environments()]
@@ -242,6 +243,8 @@ def test_an_environment_of_a_users_file_is_measured_and_scored(write_game: Any, 
     assert found["no_score"] == ""
     assert measured_bounds(env) is None and measured_bounds(env, "test", folder) is not None
     assert measured_bounds(env, "train", folder) is None
+    page = write_report([folder], tmp_path / "page.html").read_text("utf-8")
+    assert "3.00 of the reference <i>x</i> (100)" in page
     in_memory = evaluate(Run.load(folder).trajectories, folder=tmp_path / "runs")
     assert in_memory.metrics["reference_score"] is not None
 
@@ -254,6 +257,7 @@ def test_who_names_no_reference_is_measured_with_a_given_one(write_game: Any, tm
     assert first["reference"]["agent"] == "entropy" and first["floor"]["score"]["n"] == 2
     assert first["command"] == f"sonde scale {name} --reference entropy --tasks 2"
     assert "4x16" in call("scale", name, "--reference", "entropy"), "more tasks are measured anew"
+    assert "4x16" in call("scale", name), "what was measured is shown"
     assert call("scale", name, "--reference", "entropy", "-n", "3", "--json")["floor"]["score"]["n"] == 4, "fewer not"
     assert len(reference.read_entries(tmp_path / "runs" / "scale.json")) == 1
 
@@ -264,6 +268,7 @@ def test_who_names_no_reference_is_measured_with_a_given_one(write_game: Any, tm
         (["wordle", "--reference", "random"], "scale: reference: got 'random', allowed: none, or entropy"),
         (["wordle", "--floor", "entropy"], "scale: floor: got 'entropy', allowed: none, or random"),
         (["agents:random"], "not an environment"),
+        (["movie_recommendation", "-o", "env.attributes=8"], "names no reference; say an agent that plays it well"),
     ],
 )
 def test_a_mistake_is_told_before_anything_is_measured(

@@ -65,7 +65,6 @@ class ScaleCommand:
 
     def run(self) -> None:
         env = self._make_env()
-        check_ends(env, self.floor or "", self.reference or "")
         entry, file = self._known_entry(env), None
         if entry is None:
             entry = self._measure(env)
@@ -83,19 +82,22 @@ class ScaleCommand:
         return env
 
     def _known_entry(self, env: Env[Any]) -> Mapping[str, Json] | None:
-        """What was measured of this environment, on as many tasks and with the same policies; None if nothing."""
-        shipped = load_entries().get(scale_fingerprint(env))
-        entry = shipped or (None if self.fresh else find_entry(env, self.runs))
-        if entry is None or shipped:
-            return entry
-        n = len(env.tasks("test")[: self.n_tasks])
-        asked = {"floor": self.floor, "reference": self.reference}
-        same = all(agent in (None, entry[end]["agent"]) for end, agent in asked.items())
-        return entry if same and entry["floor"]["score"]["n"] >= n else None
+        """What was measured of this environment, on as many tasks and with the policies asked for; None if nothing.
+        Raises `UserError` for policies that it cannot be measured with."""
+        entry = load_entries().get(scale_fingerprint(env)) or (None if self.fresh else find_entry(env, self.runs))
+        ends = {"floor": self.floor or env.spec.floor, "reference": self.reference or env.spec.reference}
+        if entry is None or self.floor or self.reference:
+            check_ends(env, self.floor or "", self.reference or "")
+            if entry is None or any(agent != entry[end]["agent"] for end, agent in ends.items()):
+                return None
+        shipped = scale_fingerprint(env) in load_entries()
+        return entry if shipped or entry["floor"]["score"]["n"] >= self._count_tasks(env) else None
+
+    def _count_tasks(self, env: Env[Any]) -> int:
+        return len(env.tasks("test")[: self.n_tasks])
 
     def _measure(self, env: Env[Any]) -> dict[str, Json]:
-        n = len(env.tasks("test")[: self.n_tasks])
-        total = n * sum(samples_per_task(env, end) for end in ENDS)
+        total = self._count_tasks(env) * sum(samples_per_task(env, end) for end in ENDS)
         with episode_progress(env.name, total, 0) as on_done:
             return measure_environment(
                 env,

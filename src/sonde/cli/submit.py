@@ -58,7 +58,7 @@ def list_faults(result: SuiteResult) -> list[str]:
 
 def _describe_result(result: SuiteResult) -> str:
     headline = result.headline
-    score = "no score" if headline.score is None else f"score {headline.score.mean:.0f}"
+    score = "no score" if headline.score is None else f"score {round(headline.score.mean)}"
     extent = "played whole, so it is ranked" if headline.whole else f"a part ({headline.lacks}), listed and not ranked"
     return f"{result.agent} in {result.title}: {score}; {extent}.\n{result.agent}: {describe_agent(result)}"
 

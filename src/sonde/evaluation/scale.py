@@ -243,7 +243,7 @@ def check_ends(env: Env[Any], floor: str, reference: str) -> None:
         if own.reference and agent not in ("", getattr(own, end)):
             raise invalid(f"scale: {end}", agent, f"none, or {getattr(own, end)}, which {env.name} names in its spec")
     if not (own.reference or reference):
-        raise invalid("scale: reference", "", f"an agent that plays {env.name} well, since its spec names none")
+        raise UserError(f"scale: {env.name} names no reference; say an agent that plays it well: --reference NAME")
 
 
 def measure_environment(
