@@ -189,7 +189,7 @@ def test_another_user_is_named_wherever_runs_are_shown() -> None:
     run("report", own["folder"], other["folder"], "--out", "page.html")
     page = Path("page.html").read_text("utf-8")
     assert "twenty_questions user=answerer" in page and "twenty_questions user=llm (fake)" in page
-    assert page.count("floor and ceiling were measured with the environment&#39;s own user") == 1
+    assert page.count("the scale holds for the environment&#39;s own user") == 1
 
 
 def test_the_same_command_plays_nothing_twice() -> None:
