@@ -32,7 +32,7 @@ from .tokens import (
 
 # --- speech acts ------------------------------------------------------------------------------------------------------
 
-Kind = Literal["asks", "open", "several", "unclear"]
+Kind = Literal["asks", "open", "several", "unclear", "nothing"]
 LONGEST = 600
 """Maximum characters of a message; longer ones are unclear."""
 
@@ -97,6 +97,16 @@ def read_act(said: str) -> SpeechAct:
         return SpeechAct("unclear")
     opened = [act for part in parts[: asked + 1] if _is_open((act := _strip_frames(part)).words)]
     return opened[-1]._replace(kind="open") if opened else act
+
+
+def is_question(said: str) -> bool:
+    """Whether a message has the form of a question, understood or not.
+
+    >>> [is_question(said) for said in ("Is it glorpish", "Glorpish?", "Tell me its color!", "Nice weather today.")]
+    [True, True, True, False]
+    """
+    act = read_act(said)
+    return "?" in said or act.kind in ("open", "several") or not word_set("aux").isdisjoint(act.words[:1])
 
 
 _BACK = frozenset(("no", "nope", "wait", "actually"))
