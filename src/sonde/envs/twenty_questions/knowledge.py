@@ -46,8 +46,8 @@ _SIDES = {"t": "train", "v": "val", "e": "test"}
 NOTHING = KnownTopics(0, 0)
 
 
-_PERSON: Range = (4.0, 4.0)
-"""The step of size of people."""
+_SIZES: Mapping[str, Range] = {"real_person": (4.0, 4.0), "fictional_human": (3.0, 4.0), "body_part": (0.0, 4.0)}
+"""The steps of size of kinds whose topics need none of their own."""
 
 
 class TopicKnowledge:
@@ -193,8 +193,9 @@ class TopicKnowledge:
             field: {i: (float(value), float(value)) for i, value in enumerate(values) if value is not None}
             for field, values in self._data["numbers"].items()
         }
-        for i in mask_bits(self.roots["person"]):
-            found["size"].setdefault(i, _PERSON)
+        for kind, size in _SIZES.items():
+            for i in mask_bits(self.known_topics(kind).yes):
+                found["size"].setdefault(i, size)
         return found
 
     @cached_property
