@@ -64,8 +64,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gaps", action="store_true", help="list the unanswered pairs of the open part")
     show_gaps = parser.parse_args().gaps
-    for part in SPLITS:
-        gaps, topics = find_gaps(part), topics_by_kind(SPLITS[part])
+    for part, split in SPLITS.items():
+        gaps, topics = find_gaps(part), topics_by_kind(split)
         for kind, pairs in gaps.items():
             share = len(pairs) / (len(topics[kind]) * len(load_questions()[part]))
             sys.stdout.write(f"{part:9} {kind:13} {len(topics[kind]):3} topics  {share:6.1%}\n")

@@ -303,7 +303,7 @@ class Dialogue(Env[Talk]):
     def _turn_info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
         counts = {name: n for name, n in (("retries", state.tries), ("leaks", state.leaks)) if n}
         heard = {**self.turn_facts(state, reply), "reply": reply} if result == "answer" else {}
-        kind = self.unanswered_kind(state, reply) if reply else ""
+        kind = self.unanswered_kind(state, reply) if result == "answer" else ""
         return Frozen[Any]({**heard, "result": result, **counts, **({"unanswered": kind} if kind else {})})
 
     def _tell_agent(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:

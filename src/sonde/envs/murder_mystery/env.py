@@ -93,7 +93,7 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="5",
+            version="6",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.turns,

@@ -90,7 +90,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="5",
+            version="6",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,

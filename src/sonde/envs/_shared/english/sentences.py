@@ -100,13 +100,17 @@ def read_act(said: str) -> SpeechAct:
 
 
 def is_question(said: str) -> bool:
-    """Whether a message has the form of a question, understood or not.
+    """Whether a message asks something, understood or not: it has the form of a question, or states something of "it".
 
-    >>> [is_question(said) for said in ("Is it glorpish", "Glorpish?", "Tell me its color!", "Nice weather today.")]
+    >>> [is_question(said) for said in ("Is it glorpish", "Glorpish?", "It is a glorp!", "Nice weather today.")]
     [True, True, True, False]
     """
     act = read_act(said)
-    return "?" in said or act.kind in ("open", "several") or not word_set("aux").isdisjoint(act.words[:1])
+    asks = "?" in said or act.guess or act.kind in ("open", "several")
+    return asks or not (word_set("aux") | _SUBJECTS).isdisjoint(act.words[:1])
+
+
+_SUBJECTS = frozenset(("it", "this", "that", "he", "she", "they"))
 
 
 _BACK = frozenset(("no", "nope", "wait", "actually"))
