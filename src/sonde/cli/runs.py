@@ -180,7 +180,10 @@ class ReadCommand:
     ] = None
     reply: Annotated[
         str | None,
-        Option(help="Only episodes with such a reply: invalid, repeated, truncated, reasoning_only, refused."),
+        Option(
+            help="Only episodes with such a reply: invalid, repeated, not_understood, not_known, truncated, "
+            "reasoning_only, refused."
+        ),
     ] = None
     as_json: opt.JsonOpt = False
 

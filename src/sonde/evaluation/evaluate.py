@@ -40,7 +40,8 @@ CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens", "regret",
+    "efficiency", *curves.CALLED, *curves.UNANSWERED, *replies.SHARES, "context_full", "filtered", "by_model",
+    "tokens", "regret",
 )  # fmt: skip
 """The metrics of every evaluation, besides pass@1 to pass@k."""
 MACRO = ("success", "score", "reference_score")
@@ -274,7 +275,7 @@ def _compute_metrics(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
     found["efficiency"] = _mean_of(by_task, curves.mean_efficiency, (0.0, 1.0))
-    for name in curves.CALLED:
+    for name in (*curves.CALLED, *curves.UNANSWERED):
         found[name] = _mean_of(by_task, partial(curves.marked_share, name=name), (0.0, 1.0))
     for name, by in CUT_SHORT.items():
         found[name] = metrics.rate(_make_table(by_task, k, partial(_cut_by, by=by), 0.0))

@@ -67,7 +67,7 @@ class CustomerServiceBandit(Service):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="3",
+            version="4",
             summary="ask a customer or propose a fix for twenty periods, with reward 1 for solving the case",
             preset=self.preset,
             max_turns=self.turns,

@@ -17,7 +17,7 @@ from sonde.core import UNKNOWN, View, unknown
 from .._shared.rule_user import Ruled
 from .answering import answer_finding, answer_message
 from .products import Product, load_products
-from .reading import read_support_message
+from .reading import UNANSWERED, read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Customer(Ruled):
 
     def has_answer(self, view: View) -> bool:
         product, said = view.private["product"], view.private["question"]
-        return bool(product) and read_support_message(product, said).kind not in ("unknown", "unclear")
+        return bool(product) and read_support_message(product, said).kind not in UNANSWERED
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """The likelihood for a first message about its subject, with unknown findings."""
