@@ -23,7 +23,7 @@ PLAY, LOOK, BELIEFS, TRAIN, DATA, ENVIRONMENTS = (
     "Play and evaluate", "Look at runs", "Beliefs", "Train", "Data and models", "Environments",
 )  # fmt: skip
 SUMMARY = "Environments, agents and metrics for language models that must seek information."
-FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "train")
+FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "scale", "train")
 """Commands whose options may name modules of the current folder, such as `--agent mine:Player`. Commands that read a
 folder, which may come from somebody else, import nothing from it without --trust."""
 
@@ -69,6 +69,11 @@ COMMANDS = (
         PLAY, "leaderboard", "runs:LeaderboardCommand",
         "Show each agent's score per suite, and how well it asks, decides and follows the format.",
         "sonde leaderboard results",
+    ),
+    Entry(
+        PLAY, "submit", "submit:SubmitCommand",
+        'Print the steps that put a result on the leaderboard, and check a file for it.',
+        "sonde submit results/mtp--mine.json",
     ),
     Entry(
         LOOK, "read", "runs:ReadCommand",
@@ -124,6 +129,11 @@ COMMANDS = (
         ENVIRONMENTS, "show", "environments:ShowCommand",
         'Show an environment: its facts, its presets and its opening message.',
         "sonde show mastermind",
+    ),
+    Entry(
+        ENVIRONMENTS, "scale", "scale:ScaleCommand",
+        'Measure what random play and the reference solver score in an environment: the 0 and the 100 of its scores.',
+        "sonde scale my_game:MyGame",
     ),
     Entry(
         ENVIRONMENTS, "prompts", "prompts:PromptsCommand",
