@@ -245,6 +245,7 @@ def _household_prior(env: CustomerServiceBandit, house: str) -> HouseholdFilter:
     return HouseholdFilter(
         household,
         hear,
+        {answer: env.say(answer) for answer in _listed_answers(house)},
         {name: product_hypotheses(name) for name in household.products},
         {name: legal_answers(name).ask for name in household.products},
         {name: legal_answers(name).fix for name in household.products},

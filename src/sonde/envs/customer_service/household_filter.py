@@ -23,7 +23,7 @@ from sonde.core.belief import KEPT
 
 from .answering import GOAL, answer_finding
 from .filter import Weights, prior_weights, rank_moves, turns_left, value_chances
-from .households import WHAT, Household, read_at_home, reply_chances
+from .households import Household, read_at_home, reply_chances
 from .products import load_products
 from .reading import Query
 
@@ -41,13 +41,15 @@ class Move(NamedTuple):
 
 class HouseholdFilter(Filter):
     """The posterior over the causes of a household's products; see the module. `hear` turns a text into the message
-    that the customer hears, empty if it fails a check; `names` are the hypotheses, and `ask` and `fix` the listed
-    answers, all by product."""
+    that the customer hears, empty if it fails a check; `listed` are the listed answers with the texts in which they
+    are said; `names` are the hypotheses, and `ask` and `fix` the listed answers for findings and causes, by product.
+    """
 
     def __init__(
         self,
         household: Household,
         hear: Callable[[str], str],
+        listed: Mapping[str, str],
         names: Mapping[str, Sequence[str]],
         ask: Mapping[str, Sequence[str]],
         fix: Mapping[str, Sequence[str]],
@@ -56,14 +58,15 @@ class HouseholdFilter(Filter):
         weights: Mapping[str, Weights] | None = None,
         told: Told | None = None,
     ) -> None:
-        self.household, self.hear, self.names, self.ask, self.fix = household, hear, names, ask, fix
+        self.household, self.hear, self.listed = household, hear, listed
+        self.names, self.ask, self.fix = names, ask, fix
         self.error_rate, self.told = error_rate, told or {}
         self.weights = weights or _prior(household)
         self._seen: dict[tuple[str, object, object], HouseholdFilter] = {}
 
     def _with(self, weights: Mapping[str, Weights], told: Told) -> HouseholdFilter:
         return HouseholdFilter(
-            self.household, self.hear, self.names, self.ask, self.fix,
+            self.household, self.hear, self.listed, self.names, self.ask, self.fix,
             error_rate=self.error_rate, weights=weights, told=told,
         )  # fmt: skip
 
@@ -146,12 +149,10 @@ class HouseholdFilter(Filter):
 
     def best_question(self) -> tuple[str, float]:
         """The listed answer with the highest expected gain; if nothing is left to learn, the most likely fix."""
-        lead = most_likely(self.weights)
-        texts = [self.fix[lead[0]][lead[1]]]
-        possible = [name for name, own in self.weights.items() if any(own)]
-        texts += [WHAT] if len(possible) > 1 else []
-        texts += [text for name in possible for text in (*self.ask[name], *self.fix[name])]
-        return max(((text, self.expected_gain(text)) for text in texts), key=lambda row: round(row[1], 12))
+        product, cause = most_likely(self.weights)
+        texts = dict.fromkeys((self.fix[product][cause], *self.listed))
+        rows = ((text, self.expected_gain(self.listed[text])) for text in texts)
+        return max(rows, key=lambda row: round(row[1], 12))
 
     def rank_moves(self) -> list[tuple[Move, float]]:
         """The possible next moves with the expected number of messages to the end."""
