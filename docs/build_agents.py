@@ -72,7 +72,7 @@ def overview() -> str:
 
 def _about(name: str) -> tuple[str, str]:
     """The first paragraph of an agent's module, and the rest."""
-    return WRITTEN["split_summary"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
+    return WRITTEN["split_summary"](sys.modules[sonde.core.find(f"agents:{name}").__module__].__doc__ or "")
 
 
 def _roles() -> Mapping[str, list[str]]:
@@ -88,7 +88,7 @@ def _roles() -> Mapping[str, list[str]]:
 
 def _page(name: str, told: Mapping[str, Any]) -> str:
     first, rest = _about(name)
-    cls = sonde.find(f"agents:{name}")
+    cls = sonde.core.find(f"agents:{name}")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",

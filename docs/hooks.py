@@ -24,7 +24,7 @@ def _registered(kind: str) -> tuple[str, ...]:
     import sonde
 
     own = _modules(kind)
-    return (*own, *sorted({sonde.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
+    return (*own, *sorted({sonde.core.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
 
 
 def _modules(package: str) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.rewarders"),
             *("sonde.train.credit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.training"),
-            *("sonde.train.presets", "sonde.train.learn", "sonde.train.trainer", "sonde.train.types"),
+            *("sonde.train.presets", "sonde.train.by_name", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.train.online.settings", "sonde.train.online.groups", "sonde.train.online.trainer"),
             *("sonde.train.online.episode_log", "sonde.train.paprika", "sonde.datasets.tasks"),
         ),

@@ -20,7 +20,7 @@ import common
 from common import ARMS, Lab, Row
 
 from sonde.train.collect import Game
-from sonde.train.learn import learn_online
+from sonde.train.by_name import learn_online
 from sonde.train.online.held_out import FILE
 
 CHOOSING = 12

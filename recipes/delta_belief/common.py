@@ -29,7 +29,7 @@ from sonde.models.files.weights import model_fingerprint
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
-from sonde.train.learn import learn_online
+from sonde.train.by_name import learn_online
 from sonde.train.presets import preset
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix

@@ -48,7 +48,7 @@ from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.collect import Game
 from sonde.train.data import as_sampled
-from sonde.train.learn import learn, learn_online
+from sonde.train.by_name import learn, learn_online
 from sonde.train.model_io import load_model
 from sonde.train.presets import preset
 

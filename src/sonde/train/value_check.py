@@ -37,7 +37,7 @@ from sonde.models.local.heads import Heads, load_heads
 
 from .collate import collate, divide_passes, make_batch
 from .data import chain_rows, encode_completion
-from .learn import prepare_data
+from .by_name import prepare_data
 from .logprobs import PASS_TOKENS, token_values
 from .model_io import load_model
 from .objectives import make_objective

@@ -13,7 +13,8 @@ from tests.cases import each
 pytest.importorskip("torch")
 
 import sonde
-from sonde import UserError, run_sync
+from sonde import UserError
+from sonde.core import run_sync
 from sonde.core import AGENT
 from sonde.core.types import Json
 from sonde.models.remote.retry import TroubleWarning

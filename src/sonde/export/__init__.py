@@ -1,0 +1,6 @@
+"""Numbers to take away: tables of episodes and of turns, as files and as data frames, and tables for papers."""
+
+from .files import FORMATS, write_tables
+from .result_table import format_results
+
+__all__ = ["FORMATS", "format_results", "write_tables"]
