@@ -59,11 +59,6 @@ class Episode(NamedTuple):
 
     __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
-    def __repr__(self) -> str:
-        where = f"{self.env.name} ({self.env.spec.preset}), {self.task.split} {self.task.index}"
-        now = self.outcome.kind if self.outcome else f"{self.to_act} to act"
-        return f"<Episode of {where}, seed {self.seed}, sample {self.sample}: {len(self.turns)} turns, {now}>"
-
     def _repr_html_(self) -> str:
         """For notebooks: the conversation, with the bits of every turn."""
         return call_by_name("viewer.notebook:show_episode", self)

@@ -2,5 +2,6 @@
 
 from .files import FORMATS, write_tables
 from .result_table import format_results
+from .tables import find_evaluation
 
-__all__ = ["FORMATS", "format_results", "write_tables"]
+__all__ = ["FORMATS", "find_evaluation", "format_results", "write_tables"]

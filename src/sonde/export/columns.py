@@ -37,8 +37,10 @@ EPISODES: Mapping[str, Column] = {
     **_KEY,
     "success": Column("bool", "", "whether the episode was won"),
     "outcome": Column("text", "", "win, loss, format (unreadable answer), timeout (out of turns) or error"),
-    "truncated": Column("text", "", "what cut the episode short: tokens, context or filter; mostly empty"),
-    "error": Column("text", "", "the failure of the outside world; mostly empty"),
+    "truncated": Column(
+        "text", "", "what cut the episode short: turns, tokens, context or filter; empty where nothing did"
+    ),
+    "error": Column("text", "", "the failure of the outside world; empty where nothing failed"),
     "return": Column("float", "reward", "sum of the agent's rewards"),
     "turns": Column("int", "", "turns played"),
     "tokens": Column("int", "tokens", "prompts and completions of all seats"),

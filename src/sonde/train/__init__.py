@@ -1,7 +1,7 @@
 """Training on trajectories: rows of tokens, credit, objectives, one trainer and one on-policy loop.
 
-    sonde.train.learn("smollm2", sonde.train.preset("paprika_sft", folder="trained"), run)
-    sonde.train.learn_online("smollm2", sonde.train.preset("starpo", folder="trained"), [game])
+sonde.train.learn("smollm2", sonde.train.preset("paprika_sft", folder="trained"), run)
+sonde.train.learn_online("smollm2", sonde.train.preset("starpo", folder="trained"), [game])
 """
 
 from importlib import import_module as _import_module

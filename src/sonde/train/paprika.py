@@ -60,9 +60,9 @@ from sonde.runs.run import PreparedRun, RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
 from sonde.runs.task_files import has_splits
 
+from .by_name import POLICIES, encode_play, learn, selection_rule
 from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories, make_games, name_games
 from .curriculum import BANDITS, Curriculum
-from .by_name import POLICIES, encode_play, learn, selection_rule
 from .objectives import find_objective, objectives_learning_from
 from .presets import PRESETS
 from .selection import PairRule, SFTRule, ShareRule, compute_statistics, env_limits
@@ -104,7 +104,7 @@ class Paprika(Checked):
 
     `envs` are learned from, on their `train` tasks; `held_out` are only evaluated; all are evaluated on `test`, or with
     `tested` "held_out" those alone.
-    `stages`: objectives of `train.by_name`, in order, each trained with the preset that `presets` names; `changes` are of
+    `stages`: objectives of `train.learn`, in order, each trained with the preset that `presets` names; `changes` are of
     the trainer's settings. `k` samples of `n_tasks` tasks of each environment (None: all), or of `n_tasks` tasks that
     `curriculum` ("ucb", "thompson", "uniform") picks among groups of the tag `by`, `at_once` of them before it sees how
     they went (1 is algorithm 1; more are played in parallel). Where `k` is None it is the paper's number for each

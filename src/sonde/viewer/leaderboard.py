@@ -92,12 +92,13 @@ def _describe_suite(name: str, results: Sequence[SuiteResult]) -> SuiteTable:
     forms = suite_environments(name)
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
     lines = [_describe_result(one, forms) for one in results]
+    costs = draw_costs(_list_costs(lines), f"Score over tokens per episode in {name}")
     return SuiteTable(
         name=name,
         title=TITLES.get(name, ""),
         environments=[f"{env} {preset}" if env in twice else env for env, preset in forms],
         lines=lines,
-        costs=draw_costs(_list_costs(lines), f"{name}-costs", f"Score over tokens per episode in {name}"),
+        costs=costs and costs.to_svg(f"{name}-costs"),
     )
 
 

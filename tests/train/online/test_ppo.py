@@ -16,9 +16,9 @@ from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat
 from sonde.models.local.heads import FILE
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import prepare_data
 from sonde.train.collect import Game
 from sonde.train.credit import GAE
-from sonde.train.by_name import prepare_data
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.ppo import PPO

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, UserError, View
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.train.credit import GAE, GroupRelative
 from sonde.train.by_name import learn, prepare_data
+from sonde.train.credit import GAE, GroupRelative
 from sonde.train.logprobs import LogprobScorer
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ppo import PPO
