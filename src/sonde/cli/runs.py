@@ -39,9 +39,9 @@ _NOTHING: tuple[object, ...] = (None, "", (), [])
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCommand:
-    """Write one self-contained HTML page about any number of runs, their figures as files, or their table for a paper.
+    """Write one HTML page about any number of runs, their figures as files, or their table for a paper.
 
-    With --figures or --table, the page is written only where --out names it.
+    The page loads nothing else. With --figures or --table, it is written only where --out names it.
     """
 
     folders: Annotated[list[Path], Argument(help="Run folders.")]
