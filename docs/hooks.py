@@ -45,6 +45,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "playing": (
         "Playing and recording",
         (
+            "sonde.runs.play",
             "sonde.runs.rollout",
             "sonde.runs.run",
             "sonde.runs.store",
@@ -87,7 +88,16 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
     "users": ("Users, opponents, judges", _registered("users")),
     "agents": ("Agents", _registered("agents")),
-    "looking": ("Viewer", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "looking": (
+        "Viewer, figures, tables",
+        (
+            "sonde.viewer",
+            "sonde.viewer.leaderboard",
+            "sonde.figures",
+            "sonde.export.files",
+            "sonde.export.result_table",
+        ),
+    ),
     "interop": (
         "Other libraries",
         (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),

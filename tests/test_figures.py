@@ -52,8 +52,8 @@ def test_nothing_is_outside_the_figure(runs: list[Path]) -> None:
             if name.endswith("-key"):
                 continue
             box = figure.get_tightbbox()
-            assert -0.02 <= box.x0 and box.x1 <= width + 0.02, (name, box)
-            assert -0.02 <= box.y0 and box.y1 <= figure.get_size_inches()[1] + 0.02, (name, box)
+            corners = zip((box.x1, box.y1), figure.get_size_inches(), strict=True)
+            assert min(box.x0, box.y0) > -0.02 and all(at < size + 0.02 for at, size in corners), (name, box)
 
 
 def test_fonts_and_names_of_agents(runs: list[Path]) -> None:

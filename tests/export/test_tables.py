@@ -62,10 +62,11 @@ def test_turns_of_a_bandit_by_hand(tmp_path: Path) -> None:
 
 
 def test_episodes_are_the_sums_of_their_turns(tmp_path: Path) -> None:
+    fake = sonde.make("agents:llm", model=sonde.make("models:fake"))
     runs = [
         play(tmp_path / "bandit", tasks=2, k=2),
         play(tmp_path / "wordle", sonde.make("wordle"), "random", tasks=3),
-        play(tmp_path / "llm", sonde.make("wordle"), sonde.make("agents:llm", model=sonde.make("models:fake")), tasks=2),
+        play(tmp_path / "llm", sonde.make("wordle"), fake, tasks=2),
     ]
     for run in runs:
         turns = rows("turns", run)

@@ -115,7 +115,7 @@ def show_evaluation(evaluation: Evaluation) -> str:
         make_visible(f"{e.players} in {e.env_name} ({e.preset})"),
         [f"{e.n_tasks} tasks of {e.split}, {e.k} each"],
         bars=_metric_bars(e),
-        below="means with 95 % intervals, clustered by task" + "".join(f"; {note}" for note in e.notes),
+        below="means with 95 % intervals, clustered by task" + "".join(f"; {make_visible(note)}" for note in e.notes),
     )
 
 
