@@ -97,7 +97,7 @@ def gallery() -> str:
 
 def environment(name: str) -> str:
     """The page of one environment."""
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
     title, about = WRITTEN["split_summary"](sys.modules[cls.__module__].__doc__ or "")
     parts = [

@@ -47,7 +47,7 @@ def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
     assert all(f"sonde.models.{name}" in hooks()["API"]["models"][1] for name in sonde.names("models"))
     for kind in ("users", "agents"):
         for name in sonde.names(kind):
-            cls = sonde.find(f"{kind}:{name}")
+            cls = sonde.core.find(f"{kind}:{name}")
             assert f"\n## {cls.__module__}\n" in pages[kind], name
             assert f"\n### {cls.__name__}\n" in pages[kind], name
     folder = DOCS.parent / "src" / "sonde" / "interop"

@@ -82,7 +82,7 @@ COMMANDS = (
     ),
     Entry(
         LOOK, "report", "runs:ReportCommand",
-        'Write one self-contained HTML page about any number of runs.',
+        'Write one HTML page about any number of runs, their figures as files, or their table for a paper.',
         "sonde report runs/a runs/b --out report.html",
     ),
     Entry(
@@ -102,8 +102,8 @@ COMMANDS = (
     ),
     Entry(
         LOOK, "export", "runs:ExportCommand",
-        "Write a run's episodes as two Parquet tables, for other programs.",
-        "sonde export runs/a tables",
+        "Write the numbers of runs as two tables, of episodes and of turns, for other programs.",
+        "sonde export runs/a runs/b --csv --out numbers",
     ),
     Entry(
         BELIEFS, "elicit", "elicit:ElicitCommand",

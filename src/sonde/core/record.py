@@ -50,6 +50,11 @@ class Trajectory:
         for name in ("env", "policies", "tags"):
             object.__setattr__(self, name, as_frozen(getattr(self, name)))
 
+    def __repr__(self) -> str:
+        task, ended = self.task, self.error or (self.outcome.kind if self.outcome else "not ended")
+        where = f"{task.env} ({task.preset}), {task.split} {task.index}, seed {self.seed}, sample {self.sample}"
+        return f"<Trajectory {self.id[:8]} of {where}: {len(self.turns)} turns, {ended}>"
+
     @property
     def acts(self) -> tuple[Act, ...]:
         """All acts of all seats in order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -37,6 +38,22 @@ OUTCOMES = {
 def read_asset(name: str) -> str:
     """The text of a style sheet, a script or a template."""
     return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
+
+
+def embed_style(svg: str) -> str:
+    """A board (`boards`) as a file of its own: with the colours of the light theme in it."""
+    css = read_asset(STYLE)
+    colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", css[: css.index("@media")]))
+    rules = re.findall(r"^(\.b-[^\n]+)$", css, re.MULTILINE)
+    used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}
+    names = {name for classes in used for name in classes.split()}
+    styles = [rule for line in rules for rule in re.findall(r"\.b-[^{]+\{[^}]*\}", line)]
+    kept = "".join(rule for rule in styles if rule[1:].split()[0] in names)
+    for name, value in colours.items():
+        kept = kept.replace(f"var({name})", value)
+    opened, rest = svg.split(">", 1)
+    style = f"<style>text{{font-family:system-ui,sans-serif}}{kept}</style>"
+    return f'{opened} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
 
 
 def hash_script(script: str) -> str:
