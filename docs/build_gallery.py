@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import sonde
@@ -18,6 +19,7 @@ from sonde.viewer.boards.chat import draw_chat
 from sonde.viewer.templating import STYLE, read_asset
 
 PICTURES = Path(__file__).parent / "gallery"
+WRITTEN = runpy.run_path(str(Path(__file__).parent / "written.py"))
 
 
 def pictures() -> dict[str, str]:
@@ -35,18 +37,15 @@ def _picture(name: str) -> str:
 
 
 def _standing(svg: str) -> str:
-    """The picture with the colours of the light theme in it, as a page that shows it as an image has none for it."""
-    css = read_asset(STYLE)
-    colours = dict(re.findall(r"(--[a-z0-9]+): ([^;]+);", css[: css.index("@media")]))
-    rules = re.findall(r"^(\.b-[^\n]+)$", css, re.MULTILINE)
+    """The picture with the rules and colours that it uses in it: a page that shows it as an image has none for it."""
+    rules = re.findall(r"^(\.b-[^\n]+)$", read_asset(STYLE), re.MULTILINE)
     used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}
     names = {name for classes in used for name in classes.split()}
     styles = [rule for line in rules for rule in re.findall(r"\.b-[^{]+\{[^}]*\}", line)]
     kept = "".join(rule for rule in styles if rule[1:].split()[0] in names)
-    for name, value in colours.items():
-        kept = kept.replace(f"var({name})", value)
     opened, rest = svg.split(">", 1)
-    return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>text{{font-family:system-ui,sans-serif}}{kept}</style>{rest}\n'
+    style = f"{WRITTEN['colours'](kept + rest)}text{{font-family:system-ui,sans-serif}}{kept}"
+    return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}\n'
 
 
 if __name__ == "__main__":
