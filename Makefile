@@ -80,7 +80,7 @@ layers: dev
 	$(BIN)/lint-imports
 
 docs: dev
-	$(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev

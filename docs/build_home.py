@@ -97,14 +97,14 @@ def _draw_wide(q: Question) -> str:
     (width, height), middle = MAP, BUBBLE + 40
     talk, tall = _draw_talk(q, width + 20, 44)
     body = _draw_map(q, q.before, "Before", 0, 44) + talk + _draw_map(q, q.after, "After", width + middle, 44)
-    return _finish(q, body, 2 * width + middle, max(height + 124, tall + 10))
+    return _finish(q, body, 2 * width + middle, max(height + 94, tall + 10))
 
 
 def _draw_narrow(q: Question) -> str:
     width, height = MAP
     talk, bottom = _draw_talk(q, (width - BUBBLE) / 2, height + 104)
     body = _draw_map(q, q.before, "Before", 0, 36) + talk + _draw_map(q, q.after, "After", 0, bottom + 56)
-    return _finish(q, body, width, bottom + height + 130)
+    return _finish(q, body, width, bottom + height + 106)
 
 
 def _finish(q: Question, body: str, width: float, height: float) -> str:

@@ -102,8 +102,9 @@ LISTED = ("environments", "agents", "algorithms")
 """Folders whose pages stand behind their index, outside the navigation."""
 BARE = ("environments", "agents")
 """Those whose pages need no sidebar: their tab holds nothing but the index."""
-WIDE = ("index.md", "environments/index.md")
+WIDE = ("index.md", "environments/index.md", "leaderboard.md")
 """Pages that use the whole width."""
+_PICTURE = re.compile(r"!\[([^]]*)\]\(([^)]+)\.png\)")
 
 
 def on_config(config: Any) -> Any:
@@ -131,11 +132,22 @@ def on_nav(nav: Any, config: Any, files: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """The address of the project filled in, and no sidebar where it would be empty."""
+    """The address of the project and dark pictures filled in, and no sidebar where it would be empty."""
     where = page.file.src_uri
-    if where.partition("/")[0] in BARE or where in WIDE:
-        page.meta["hide"] = ["navigation", *(["toc"] if where in WIDE else [])]
-    return markdown.replace("{{ repository }}", config.extra["repository"])
+    bare = where.partition("/")[0] in BARE or where == "index.md"
+    page.meta["hide"] = [*(["navigation"] if bare else []), *(["toc"] if where in WIDE else [])]
+    if where.startswith("api/"):
+        page.meta["search"] = {"boost": 0.5}  # guides come first
+    text = markdown.replace("{{ repository }}", config.extra["repository"])
+    return _PICTURE.sub(lambda found: _by_day_and_night(found, (ROOT / "docs" / where).parent), text)
+
+
+def _by_day_and_night(found: re.Match[str], folder: Path) -> str:
+    """A picture, followed by its dark form if there is one."""
+    text, name = found.groups()
+    if not (folder / f"{name}-dark.png").is_file():
+        return found[0]
+    return f"![{text}]({name}.png#only-light)![{text}]({name}-dark.png#only-dark)"
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -243,7 +255,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _block(called: str) -> str:
-    return f"```text\n{_wrapped(called)}\n```\n" if called else ""
+    return f"```python\n{_wrapped(called)}\n```\n" if called else ""
 
 
 def _wrapped(text: str, width: int = 100) -> str:

@@ -62,7 +62,7 @@ def prose(docstring: str) -> str:
     for kind, lines in _blocks(docstring):
         if kind in ("set in", "example"):
             least = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
-            out += ["```text", *(line[least:] for line in lines), "```"]
+            out += ["```pycon" if kind == "example" else "```text", *(line[least:] for line in lines), "```"]
         elif kind == "table":
             out += lines
         else:
