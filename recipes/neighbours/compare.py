@@ -1,10 +1,10 @@
-"""Ways to learn to ask, on one testbed: seven methods, one base model, as many games each.
+"""Ways to learn to ask, on one testbed: seven methods, one base model, as many replies each.
 
     python recipes/neighbours/compare.py [--only ARM ...] [--seeds 3] [--quick] [--json] [--save]
 
 The testbed is that of `recipes/delta_belief`: twenty questions among 64 things, 8 turns, a model of 0.35 M weights that
 knows them, asks any of 24 questions and has beliefs; 40 things are secrets in training, the other 24 are held out.
-Every arm plays 3,200 games of training secrets for each seed:
+Every arm plays games of training secrets, for each seed 1,600, or as many as have that many replies:
 
     starpo          outcome and penalties, one advantage for the whole game
     return_to_go    the same rewards, each once on its turn, unbiased credit per turn
@@ -17,8 +17,8 @@ Every arm plays 3,200 games of training secrets for each seed:
     belief_pairs    the same by the model's own change of belief
     best_of_n       SFT on the wins of the same play as gain_pairs: the best of 8 by expected gain
 
-The last three propose 8 replies on every turn, so their games cost 8 times as many replies; `--replies` adds them at
-an eighth of the games. Rows and models are kept in `runs/neighbours`, by game version, base and settings; an
+The last three propose 8 replies on every turn, so an eighth of the games has as many replies; `--games` adds them at
+as many games, which have 8 times as many replies. Rows and models are kept in `runs/neighbours`, by game version, base and settings; an
 interrupted script goes on.
 """
 
@@ -55,8 +55,8 @@ from sonde.train.presets import preset
 from sonde.train.training import Training
 
 FOLDER = Path("runs/neighbours")
-BATCH = 64
-"""Games of an optimizer step."""
+STEPS, BATCH = 25, 64
+"""Optimizer steps, and games of each."""
 NOTHING = 1e-9
 """Bits below which a question has nothing to tell."""
 
@@ -118,7 +118,9 @@ def train_offline(lab: Lab, arm: str, seed: int, to: Path, games: int) -> dict[s
     how = Offline()
     if arm == "best_of_n":
         known = preset("tiny_sft", folder=str(to), seed=seed, lr=how.wins_lr, epochs=how.wins_epochs, save_steps=None)
-        learned = replace(known, learning=replace(known.learning, sft=replace(known.learning.sft, distinct=False)))
+        learned = replace(
+            known, learning=replace(known.learning, sft=replace(known.learning.sft, distinct=False, within=None))
+        )
         result = learn(lab.base, learned, found.played)
     else:
         known = preset("tiny_rpo", folder=str(to), seed=seed, lr=how.pairs_lr, epochs=how.pairs_epochs, save_steps=None)
@@ -229,9 +231,9 @@ def format_estimate(found: Estimate) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=ARMS, default=ARMS, help="these arms")
-    parser.add_argument("--replies", action="store_true", help="also the last three at an eighth of the games")
+    parser.add_argument("--games", action="store_true", help="also the last three at as many games")
     parser.add_argument("--model", default=common.BASE, help=f"the base model (default {common.BASE})")
-    parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of {BATCH} games (default {Lab.steps})")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of {BATCH} games (default {STEPS})")
     parser.add_argument("--seeds", type=int, default=3, help="training seeds (default 3)")
     parser.add_argument("--quick", action="store_true", help="two steps, one seed: to see that it runs")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -243,9 +245,9 @@ def main() -> None:
     lab = Lab(base=args.model, out=args.out, steps=args.steps, seeds=args.seeds)
     if args.quick:
         lab = replace(lab, out=args.out / "quick", steps=2, seeds=1, samples=1)
-    table = [tabulate_arm(name, rows) for name, rows in run_arms(lab, args.only, args.replies).items()]
+    table = [tabulate_arm(name, rows) for name, rows in run_arms(lab, args.only, args.games).items()]
     if args.save:
-        command = f"python recipes/neighbours/compare.py{' --replies' if args.replies else ''}"
+        command = f"python recipes/neighbours/compare.py{' --games' if args.games else ''}"
         save_table("neighbours", "compare", command, COLUMNS, table, range(lab.seeds))
     if args.json:
         print(json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in table]))
@@ -255,16 +257,16 @@ def main() -> None:
         print(f"| {' | '.join(map(str, row))} |")
 
 
-def run_arms(lab: Lab, arms: Sequence[str], replies: bool) -> dict[str, list[Row]]:
+def run_arms(lab: Lab, arms: Sequence[str], games: bool) -> dict[str, list[Row]]:
     """The rows of every arm, seed after seed, so that what is there when time runs out can be compared."""
-    whole, part = lab.steps * BATCH, lab.steps * BATCH // 8
-    plan = [("base", "base", 0), *((arm, arm, whole) for arm in arms)]
-    if replies:
-        plan += [(f"{arm}, equal replies", arm, part) for arm in arms if arm in RULES]
+    whole = lab.steps * BATCH
+    plan = [("base", "base", 0), *((arm, arm, whole // RULES[arm].n if arm in RULES else whole) for arm in arms)]
+    if games:
+        plan += [(f"{arm}, as many games", arm, whole) for arm in arms if arm in RULES]
     found: dict[str, list[Row]] = {name: [] for name, _, _ in plan}
     for seed in range(lab.seeds):
-        for name, arm, games in plan:
-            found[name].append(test_base(lab, seed) if arm == "base" else train_arm(lab, arm, seed, games))
+        for name, arm, n in plan:
+            found[name].append(test_base(lab, seed) if arm == "base" else train_arm(lab, arm, seed, n))
     return found
 
 

@@ -185,8 +185,8 @@ def group_advantages(
     >>> group_advantages({"g": [1.0, 0.0, 0.0]}, scale="none", baseline="leave_one_out")["g"].tolist()
     [1.0, -0.5, -0.5]
     """
-    check_choice("scale", scale, ("std", "none"))
-    check_choice("baseline", baseline, ("mean", "leave_one_out"))
+    _check_choice("scale", scale, ("std", "none"))
+    _check_choice("baseline", baseline, ("mean", "leave_one_out"))
     arrays = {group: as_scores(s) for group, s in scores_by_group.items()}
     return {
         group: _compare_scores(scores, scale, baseline, eps, rounding_of_scores(scores))
@@ -215,8 +215,7 @@ def _compare_scores(scores: Values, scale: Scale, baseline: Baseline, eps: float
     return above / (scores.std(ddof=1) + eps) if scale == "std" else above
 
 
-def check_choice(name: str, got: str, allowed: tuple[str, ...]) -> None:
-    """Raise `UserError` where a word is not one of those allowed."""
+def _check_choice(name: str, got: str, allowed: tuple[str, ...]) -> None:
     if got not in allowed:
         raise invalid(name, got, " or ".join(allowed))
 
@@ -248,8 +247,8 @@ class GroupRelative(Checked):
     eps: float = EPS
 
     def __post_init__(self) -> None:
-        check_choice("scale", self.scale, ("std", "none"))
-        check_choice("baseline", self.baseline, ("mean", "leave_one_out"))
+        _check_choice("scale", self.scale, ("std", "none"))
+        _check_choice("baseline", self.baseline, ("mean", "leave_one_out"))
         check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
@@ -286,7 +285,7 @@ def turnwise_advantages(
     >>> [a.tolist() for a in turnwise_advantages({"g": [[1.0, 5.0], [3.0]]}, scale="none")["g"]]
     [[-1.0, 0.0], [1.0]]
     """
-    check_choice("scale", scale, ("std", "none"))
+    _check_choice("scale", scale, ("std", "none"))
     check_eps(eps)
     return {
         group: _credit_turns([as_scores(row) for row in rows], scale, rules == "code", eps)
@@ -322,7 +321,7 @@ class TurnWise(Checked):
     eps: float = EPS
 
     def __post_init__(self) -> None:
-        check_choice("scale", self.scale, ("std", "none"))
+        _check_choice("scale", self.scale, ("std", "none"))
         check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:

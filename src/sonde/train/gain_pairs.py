@@ -11,7 +11,7 @@ gain, of at least `least` bits, is chosen over every other of less than `most` b
 `by="gain"`: the expected gain I(h; reply | question) under the environment's own filter, which is exact and does not
 know the truth. `by="belief"`: how many bits more the player then believes in the truth, ΔBelief (`agents.best_of_n`);
 it needs no filter, only a model that can score, and is computed from the actual reply, so it depends on the truth and
-on chance. A reply that ends the game is in no pair then, since no belief follows it.
+on chance. A reply that wins is in no pair then, nor one that ends the game without a word: no belief follows it.
 
 Source: Mazzaccara, Testoni and Bernardi, *Learning to Ask Informative Questions* (arXiv 2406.17453, EMNLP Findings
 2024), sections 3 and 4: several questions of one model for every turn, pairs of high and low expected gain, DPO. The
@@ -74,8 +74,6 @@ class GainPairRule(Checked):
     template: str = "statement"
 
     def __post_init__(self) -> None:
-        if self.by not in ("gain", "belief"):
-            raise invalid("rule: by", self.by, "gain or belief")
         if self.n < 2:
             raise invalid("rule: n", self.n, "2 or more: replies are compared with each other")
         if not self.most <= self.least:
@@ -86,7 +84,7 @@ class GainPairRule(Checked):
             raise invalid("rule: ask_best", self.ask_best, "0 to 1")
 
     def pair_texts(self, gains: Mapping[str, float]) -> list[tuple[str, str]]:
-        """The pairs of a turn's replies, given their gains in bits; infinite ones end the game.
+        """The pairs of a turn's replies, given their gains in bits; infinite ones are in no pair.
 
         >>> GainPairRule().pair_texts({"a": 1.0, "b": 0.3, "c": 0.9, "d": 0.1})
         [('a', 'd'), ('a', 'b')]

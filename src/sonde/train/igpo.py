@@ -47,7 +47,6 @@ from .credit import (
     Grouped,
     Values,
     as_scores,
-    check_choice,
     check_eps,
     check_unit,
     discount_rewards,
@@ -73,10 +72,6 @@ class ProbabilityGain(BeliefGain):
     change: Literal["probability", "log"] = "probability"
     aggregate: Literal["sum", "mean"] = "mean"
     shaping: str | tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("probability_gain: change", self.change, ("probability", "log"))
 
     def read_beliefs(self, trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Values:
         logs = super().read_beliefs(trajectory, beliefs)
@@ -106,7 +101,6 @@ class NormalisedReturn(Checked):
     eps: float = EPS
 
     def __post_init__(self) -> None:
-        check_choice("credit: norm", self.norm, ("joint", "separate"))
         check_unit("credit: discount", self.discount)
         check_eps(self.eps)
 
@@ -114,14 +108,14 @@ class NormalisedReturn(Checked):
         return {group: self._credit_group([as_scores(row) for row in rows]) for group, rows in rewards.items()}
 
     def _credit_group(self, rows: list[Values]) -> list[Values]:
-        flat = np.concatenate([np.empty(0), *rows])
-        ends = np.cumsum([len(row) for row in rows])
-        last = np.zeros(len(flat), np.bool_)
-        last[ends[[len(row) > 0 for row in rows]] - 1] = True
-        parts = (last, ~last) if self.norm == "separate" else (np.ones(len(flat), np.bool_),)
-        for part in parts:
+        if not rows:
+            return []
+        flat = np.concatenate(rows)
+        last = np.concatenate([np.arange(len(row)) == len(row) - 1 for row in rows])
+        for part in (last, ~last) if self.norm == "separate" else (np.ones(len(flat), np.bool_),):
             flat[part] = _normalise(flat[part], self.eps)
-        return [discount_rewards(row, self.discount) for row in np.split(flat, ends[:-1])] if rows else []
+        ends = np.cumsum([len(row) for row in rows])
+        return [discount_rewards(row, self.discount) for row in np.split(flat, ends[:-1])]
 
 
 def _normalise(values: Values, eps: float) -> Values:
