@@ -4,7 +4,7 @@
 
 The testbed is that of `recipes/delta_belief`: twenty questions among 64 things, 8 turns, a model of 0.35 M weights that
 knows them, asks any of 24 questions and has beliefs; 40 things are secrets in training, the other 24 are held out.
-Every arm plays games of training secrets, for each seed 1,600, or as many as have that many replies:
+Every arm plays games of training secrets, 1,600 for each seed, or as many as take that many replies:
 
     starpo          outcome and penalties, one advantage for the whole game
     return_to_go    the same rewards, each once on its turn, unbiased credit per turn
@@ -17,9 +17,9 @@ Every arm plays games of training secrets, for each seed 1,600, or as many as ha
     belief_pairs    the same by the model's own change of belief
     best_of_n       SFT on the wins of the same play as gain_pairs: the best of 8 by expected gain
 
-The last three propose 8 replies on every turn, so an eighth of the games has as many replies; `--games` adds them at
-as many games, which have 8 times as many replies. Rows and models are kept in `runs/neighbours`, by game version, base and settings; an
-interrupted script goes on.
+The last three propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them at as many
+games as the others, which take 8 times as many replies. Rows and models are kept in `runs/neighbours`, by game version,
+base and settings; an interrupted script goes on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from common import ARMS as GIVEN
 from common import Lab, Row, kept, make_game, make_player, with_online
 from rows import Cell, save_table
 
-from sonde.core import AGENT, Episode, Trajectory
+from sonde.core import AGENT, Trajectory
 from sonde.evaluation.metrics import Estimate, rate
 from sonde.evaluation.per_turn import marked_turns
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -167,7 +167,7 @@ def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
     return {
         "drawn": test_play(model, 1.0, lab.samples, seed),
         "greedy": test_play(model, 0.0, 1, seed),
-        "met": test_play(model, 1.0, lab.samples, seed, split="train"),
+        "met": test_play(model, 1.0, 1, seed, split="train"),
     }
 
 
@@ -185,13 +185,15 @@ def test_play(model: str, temperature: float, k: int, seed: int, split: str = "t
 def _count_turns(env: Any, t: Trajectory) -> dict[str, float]:
     """`bits` that the turns gained under the exact posterior, and turns that were `wasted`: no reply to them could have
     told anything, and they did not win."""
-    gains = Episode.replay(env, t).gains(expected=True)
-    assert gains is not None
+    before = begun = env.filter(t.task.public)
+    idle: list[bool] = []
+    for turn in t.turns:
+        idle.append(before.expected_gain(turn.text) < NOTHING)
+        before = before.observe(turn)
     won = t.outcome is not None and t.outcome.success
-    idle = [gain.expected is not None and gain.expected < NOTHING for gain in gains]
     return {
-        "turns": len(gains),
-        "bits": math.fsum(gain.realised for gain in gains),
+        "turns": len(t.turns),
+        "bits": begun.entropy - before.entropy,
         "repeated": len(marked_turns(t).get("repeated", ())),
         "wasted": sum(idle) - (won and idle[-1]),
     }
