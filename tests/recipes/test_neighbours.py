@@ -35,7 +35,7 @@ def test_bits_and_wasted_turns_by_hand() -> None:
         ep = sonde.core.run_sync(sonde.core.advance_to_agent(ep.step(text), users))
     found = compare._count_turns(env, ep.to_trajectory())
     assert (found["turns"], found["repeated"], found["wasted"]) == (2, 1, 1)
-    (first, second) = ep.gains() or ()
+    first, second = ep.gains() or ()
     assert found["bits"] == pytest.approx(first.realised + second.realised) and second.realised == 0.0 < bits
 
 
