@@ -157,5 +157,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
     assert "--by: unknown name 'gian' (did you mean 'gain'?)" in failure(
         *("dataset", "pairs"), *TINY, *out, "--by", "gian"
     )
+    cost = json.loads(run("dataset", "pairs", *TINY, *out, "--tasks", "2", "--candidates", "5", "--dry-run", "--json"))
+    assert cost[0]["calls"] == 2 * 8 * 5
     assert "--processes: got 2" in failure("dataset", "pairs", *TINY, *out, "--processes", "2")
     assert "the policies that the filter assumes" in failure("dataset", "pairs", *TINY, *out, "--user", "fake")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -63,12 +63,13 @@ class PairsCommand(PlayOptions):
             [(self.env, self.preset)], defaults=lambda env: {"split": "train", "k": 1},
             agent={"temperature": 1.0, "min_p": 0.0},
         )  # fmt: skip
-        if self.dry_run:
-            print_estimate([run], out, self.as_json)
-            return
         player = run.policies[AGENT]
         if not isinstance(player, Policy):
             raise UserError(f"--agent: got {player.name!r}, allowed: a policy that proposes replies, such as llm")
+        if self.dry_run:
+            best = replace(run, policies={**run.policies, AGENT: rule.make_best(player)})
+            print_estimate([best], out, self.as_json)
+            return
         others = {seat: policy for seat, policy in run.policies.items() if seat != AGENT}
         config = run.config
         plan = Plan(k=config.k, seed=config.seed, concurrency=config.concurrency, budget=config.budget)

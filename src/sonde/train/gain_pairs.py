@@ -83,6 +83,11 @@ class GainPairRule(Checked):
         if not 0.0 <= self.ask_best <= 1.0:
             raise invalid("rule: ask_best", self.ask_best, "0 to 1")
 
+    def make_best(self, player: Policy) -> BestOfN:
+        """Who plays: the best of what this player proposes."""
+        by: Literal["belief", "expected"] = "expected" if self.by == "gain" else "belief"
+        return BestOfN(player=player, n=self.n, by=by, p=self.ask_best, template=self.template)
+
     def pair_texts(self, gains: Mapping[str, float]) -> list[tuple[str, str]]:
         """The pairs of a turn's replies, given their gains in bits; infinite ones are in no pair.
 
@@ -161,8 +166,7 @@ def collect_gain_pairs(
     Raises `UserError` where gains are asked for and the environment has no exact filter, or the filter assumes other
     policies than these."""
     rule, plan = rule or GainPairRule(), plan or Plan()
-    by: Literal["belief", "expected"] = "expected" if rule.by == "gain" else "belief"
-    proposer = _Proposer(best=BestOfN(player=player, n=rule.n, by=by, p=rule.ask_best, template=rule.template))
+    proposer = _Proposer(best=rule.make_best(player))
     seats = fill_seats(env, {**policies, AGENT: proposer})
     if rule.by == "gain":
         _check_filter(env, tasks, seats)
