@@ -80,6 +80,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Training",
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.rewarders"),
+            *("sonde.train.igpo", "sonde.train.gain_pairs"),
             *("sonde.train.credit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.training"),
             *("sonde.train.presets", "sonde.train.by_name", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.train.online.settings", "sonde.train.online.groups", "sonde.train.online.trainer"),

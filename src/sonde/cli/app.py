@@ -147,6 +147,11 @@ DATASET_COMMANDS = (
         'Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.',
         "sonde dataset lmrl maze --n 40 --out maze-data",
     ),
+    Entry(
+        None, "pairs", "gain_pairs:PairsCommand",
+        'Pair questions of high with questions of low information gain, asked at the same point of a game.',
+        "sonde dataset pairs twenty_questions:small --model sonde-tiny-twenty_questions --out pairs.jsonl",
+    ),
 )  # fmt: skip
 MODELS_COMMANDS = (
     Entry(
