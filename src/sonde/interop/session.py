@@ -16,6 +16,10 @@ and in `Episode.begin`. A group is one seed (and index) with several sample numb
 **Reasoning.** Thoughts in a host's text are split off (`models/chat/reasoning.py`): only the answer reaches the
 environment, so an answer that is only considered does not count. Hosts that know more about a reply pass an `Action`.
 
+**Tools.** Hosts with tool calling offer the model `session.tool` (`core.tools`) and pass the calls of a reply on:
+`session.call([ToolCall("say", '{"text": "Is it alive?"}')])`. The text of what they get back is the tool's result; it
+begins with the reason where a reply had no usable call, which counts as an empty answer.
+
 **What the host gets.** The text that the agent is told, and `turn.info`, which follows from it. The gain of a turn in
 bits, on request, can serve as a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and
 must not reach the player. The hidden setup itself stays in the episode.
@@ -24,8 +28,8 @@ must not reach the player. The hidden setup itself stays in the episode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sonde._util.argument_checks import check_call
@@ -49,6 +53,7 @@ from sonde.core import (
     run_sync,
     thaw,
 )
+from sonde.core.tools import Tool, ToolCall, explain_defect
 from sonde.core.types import Json
 from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import close, fill_seats
@@ -119,6 +124,10 @@ def _strip_reasoning(text: str | Action) -> str | Action:
     return Action(answer, completions=(completion,)) if completion.reasoning else answer
 
 
+def _add_reason(heard: SeatObservation, why: str) -> SeatObservation:
+    return replace(heard, text=f"{why}\n\n{heard.text}".strip()) if why else heard
+
+
 class Session:
     """See the module. One session plays one episode at a time; any number of sessions may share an environment."""
 
@@ -177,6 +186,27 @@ class Session:
         """`say`, awaiting the other seats."""
         before = self.episode
         return self._observe_turn(before, await advance_to_agent(before.step(_strip_reasoning(text)), self.policies))
+
+    @property
+    def tool(self) -> Tool:
+        """The agent's action in this episode as a tool."""
+        return self.env.tool(self.episode.task.public)
+
+    def call(self, calls: Sequence[ToolCall], text: str = "") -> SeatObservation:
+        """Take the agent's turn with the tool calls of a reply; `text` is what the model said beside them, and is only
+        recorded."""
+        action, why = self._read_calls(calls, text)
+        return _add_reason(self.say(action), why)
+
+    async def call_async(self, calls: Sequence[ToolCall], text: str = "") -> SeatObservation:
+        """`call`, awaiting the other seats."""
+        action, why = self._read_calls(calls, text)
+        return _add_reason(await self.say_async(action), why)
+
+    def _read_calls(self, calls: Sequence[ToolCall], text: str) -> tuple[Action, str]:
+        answer, defect = self.env.read_calls(self.episode.task.public, calls)
+        completion = Completion(text=text, calls=tuple(calls), call_defect=defect)
+        return Action(answer, completions=(completion,)), explain_defect(self.tool, defect)
 
     def close(self) -> None:
         """Release what the other seats hold."""

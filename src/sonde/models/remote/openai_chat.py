@@ -91,7 +91,7 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
     reasoning = _read_reasoning(message)
     if refusal and not text:
         finish = "filter"
-    calls = _read_calls(message)
+    calls = read_tool_calls(message.get("tool_calls"))
     if text is None and refusal is None and finish == "stop" and not reasoning and not calls:
         raise ValueError("no content")
     return Completion(
@@ -106,9 +106,8 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
     )
 
 
-def _read_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls of a message, whatever is wrong with them; some hosts write the arguments as an object."""
-    rows = message.get("tool_calls")
+def read_tool_calls(rows: object) -> tuple[ToolCall, ...]:
+    """The `tool_calls` of a message, whatever is wrong with them; some hosts write the arguments as an object."""
     calls = [as_mapping(row) for row in cast("list[object]", rows)] if isinstance(rows, list) else []
     found: list[ToolCall] = []
     for call in calls:
