@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sonde
 from sonde.core.tools import ToolCall
-from sonde.interop.session import Session
+from sonde.interop.session import Session, common_tool
 
 
 def test_calls_are_turns_of_the_same_game() -> None:
@@ -28,3 +29,11 @@ def test_a_bad_call_is_explained_and_plays_as_an_empty_answer() -> None:
     )
     assert (heard.facts, heard.reward, heard.outcome) == (said.facts, said.reward, said.outcome)
     assert called.episode.acts[0].action.completions[0].call_defect == "bad_arguments"
+
+
+def test_hosts_that_list_tools_once_get_what_all_tasks_have_in_common() -> None:
+    same, differs = common_tool(sonde.make("maze"), "train"), common_tool(sonde.make("best_arm"), "train")
+    assert same.parameters["properties"]["action"]["enum"] == ("move up", "move down", "move left", "move right")
+    assert set(differs.parameters["properties"]["action"]) == {"type", "description"}
+    board = common_tool(sonde.make("minesweeper"), "train").parameters["properties"]
+    assert set(board["row"]) == {"type", "minimum", "description"}

@@ -47,6 +47,7 @@ from sonde.core import (
     UserError,
     advance_to_agent,
     advance_to_agent_now,
+    freeze,
     information_gains,
     invalid,
     make,
@@ -57,6 +58,9 @@ from sonde.core.tools import Tool, ToolCall, explain_defect
 from sonde.core.types import Json
 from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import close, fill_seats
+
+COMPARED = 64
+"""Tasks whose tools `common_tool` compares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,22 @@ def episode_rows(
     arguments = json.dumps({key: value for key, value in made.config.items() if key != "name"})
     for world in range(seed, seed + n):
         yield {"env": made.name, "config": arguments, "seed": world, "split": split}
+
+
+def common_tool(env: Env[Any], split: str) -> Tool:
+    """The agent's tool in the tasks of a split, for hosts that list tools once: arguments whose schema differs from
+    task to task (the names of arms, the size of a board) only keep what all have in common."""
+    tasks = env.tasks(split)
+    tools = [env.tool(tasks[i].public) for i in range(min(len(tasks), COMPARED))]
+    properties = {
+        name: freeze({key: value for key, value in shape.items() if all(_has(t, name, key, value) for t in tools)})
+        for name, shape in tools[0].parameters["properties"].items()
+    }
+    return tools[0]._replace(parameters=freeze({**tools[0].parameters, "properties": properties}))
+
+
+def _has(tool: Tool, name: str, key: str, value: Json) -> bool:
+    return tool.parameters["properties"][name].get(key) == value
 
 
 def _strip_reasoning(text: str | Action) -> str | Action:

@@ -33,6 +33,7 @@ from sonde.core import (
     invalid,
 )
 from sonde.core.model import CAPABILITIES
+from sonde.core.tools import Tool
 
 from .remote.adapting import (
     LIMITS,
@@ -203,7 +204,7 @@ class Http(Endpoint):
         if self.logprobs:
             fields["logprobs"] = True
         if sampling.tools:
-            fields["tools"] = [tool.to_json() for tool in sampling.tools]
+            fields["tools"] = [_strict_tool(tool) for tool in sampling.tools]
             fields |= {"tool_choice": "required", "parallel_tool_calls": False}
         return fields
 
@@ -275,6 +276,12 @@ def _messages_to_send(messages: Sequence[Message], *, by_tools: bool = False) ->
         else:
             sent.append(dict(shown))
     return sent
+
+
+def _strict_tool(tool: Tool) -> dict[str, Any]:
+    """A tool whose schema binds the sampler of hosts that can do so."""
+    described = tool.to_json()
+    return {**described, "function": {**described["function"], "strict": True}}
 
 
 def _first_call(message: Message, index: int) -> dict[str, Any] | None:

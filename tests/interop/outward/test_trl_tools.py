@@ -13,6 +13,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT
+from sonde.interop.session import common_tool
 from sonde.train.collect import Game
 from sonde.train.online.settings import OnlineSettings
 
@@ -54,7 +55,7 @@ def test_schemas_are_those_of_the_environments() -> None:
 
     for name in ("wordle", "minesweeper", "maze", "best_arm", "twenty_questions"):
         env = sonde.make(name)
-        tool = env.tool(env.tasks("train")[0].public).to_json()["function"]
+        tool = common_tool(env, "train").to_json()["function"]
         made = get_json_schema(getattr(make_environment(env)(), tool["name"]))["function"]
         assert (made["name"], made["description"]) == (tool["name"], tool["description"])
         wanted, properties = tool["parameters"]["properties"], made["parameters"]["properties"]

@@ -65,7 +65,7 @@ from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
 
-from ..session import Session, episode_rows, resolve_env
+from ..session import Session, common_tool, episode_rows, resolve_env
 
 try:
     import trl
@@ -193,7 +193,7 @@ def make_environment(
 ) -> type:
     """TRL's `environment_factory` for an environment, or a name with constructor arguments; see the module."""
     made = resolve_env(env, config)
-    tool = made.tool(made.tasks(split)[0].public)
+    tool = common_tool(made, split)
 
     class SondeEnvironment:
         """One episode at a time; TRL keeps instances and resets them."""
