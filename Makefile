@@ -27,11 +27,11 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,_util core runs/store envs/test_golden.py runs/test_rollout.py runs/test_rollout_failures.py runs/test_run.py evaluation/test_evaluate.py)
 
-# verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
+# verifiers, OpenEnv, MCP and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
 # of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
-HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(addprefix tests/interop/,inward outward/test_openenv.py outward/test_verifiers.py)
+HOST_EXTRAS := chess,gymnasium,mcp,openenv,skyrl-gym,test,textarena,verifiers
+HOST_TESTS := $(addprefix tests/interop/,inward outward/test_mcp.py outward/test_openenv.py outward/test_verifiers.py)
 
 # verl pins older versions, and its agent loop runs with ours: a folder of packages without their dependencies.
 VERL := .venv-verl

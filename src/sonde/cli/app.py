@@ -46,6 +46,11 @@ COMMANDS = (
         "sonde play wordle",
     ),
     Entry(
+        PLAY, "mcp", "mcp:McpCommand",
+        'Serve an environment to a client of the Model Context Protocol.',
+        "sonde mcp twenty_questions --out runs/mine",
+    ),
+    Entry(
         PLAY, "eval", "evaluate:EvalCommand",
         'Play, record and evaluate an agent.',
         "sonde eval wordle --model smollm2 --tasks 8",
