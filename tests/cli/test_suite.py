@@ -46,7 +46,7 @@ def test_a_suite_is_every_environment_with_that_preset() -> None:
     assert suite_environments("mtp") == tuple((name, "mtp") for name in MTP)
     assert ("river_swim", "length3") in suite_environments("psrl") and len(suite_environments("psrl")) == 5
     assert suite_environments("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
-    assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
+    assert tuple(n for n in sonde.names() if "delta_belief" in sonde.core.find(n).presets) == DELTA_BELIEF
     assert {env for env, _ in suite_environments("paprika")} | set(MTP) <= set(sonde.names())
     assert not {env for env, _ in suite_environments("paprika")} & set(MTP)
 

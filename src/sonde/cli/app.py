@@ -46,6 +46,11 @@ COMMANDS = (
         "sonde play wordle",
     ),
     Entry(
+        PLAY, "mcp", "mcp:McpCommand",
+        'Serve an environment to a client of the Model Context Protocol.',
+        "sonde mcp twenty_questions --out runs/mine",
+    ),
+    Entry(
         PLAY, "eval", "evaluate:EvalCommand",
         'Play, record and evaluate an agent.',
         "sonde eval wordle --model smollm2 --tasks 8",
@@ -82,7 +87,7 @@ COMMANDS = (
     ),
     Entry(
         LOOK, "report", "runs:ReportCommand",
-        'Write one self-contained HTML page about any number of runs.',
+        'Write one HTML page about any number of runs, their figures as files, or their table for a paper.',
         "sonde report runs/a runs/b --out report.html",
     ),
     Entry(
@@ -102,8 +107,8 @@ COMMANDS = (
     ),
     Entry(
         LOOK, "export", "runs:ExportCommand",
-        "Write a run's episodes as two Parquet tables, for other programs.",
-        "sonde export runs/a tables",
+        "Write the numbers of runs as two tables, of episodes and of turns, for other programs.",
+        "sonde export runs/a runs/b --csv --out numbers",
     ),
     Entry(
         BELIEFS, "elicit", "elicit:ElicitCommand",
@@ -146,6 +151,11 @@ DATASET_COMMANDS = (
         None, "lmrl", "dataset:LmrlDatasetCommand",
         'Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.',
         "sonde dataset lmrl maze --n 40 --out maze-data",
+    ),
+    Entry(
+        None, "pairs", "gain_pairs:PairsCommand",
+        'Pair questions of high with questions of low information gain, asked at the same point of a game.',
+        "sonde dataset pairs twenty_questions:small --model sonde-tiny-twenty_questions --out pairs.jsonl",
     ),
 )  # fmt: skip
 MODELS_COMMANDS = (

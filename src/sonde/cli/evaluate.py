@@ -75,6 +75,7 @@ class PlayOptions(GameOptions):
     min_p: opt.MinPOpt = None
     max_new_tokens: opt.NewTokensOpt = None
     examples: opt.ExamplesOpt = None
+    tools: opt.ToolsOpt = None
     context: opt.ContextOpt = None
     concurrency: opt.ConcurrencyOpt = None
     processes: opt.ProcessesOpt = None
@@ -130,6 +131,7 @@ class PlayOptions(GameOptions):
             min_p=self.min_p,
             max_new_tokens=self.max_new_tokens,
             examples=self.examples,
+            tools=self.tools,
             context=self.context,
         )
         names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")

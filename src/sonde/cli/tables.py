@@ -340,11 +340,13 @@ _FAULTS = {
     "filtered %": "filtered",
 }
 """Columns of reply defects, with their metrics."""
-_IF_ANY = {**_FAULTS, "model %": "by_model"}
+_IF_ANY = {**_FAULTS, "not understood %": "not_understood", "not known %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
     "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
+    "not understood %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
+    "not known %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",

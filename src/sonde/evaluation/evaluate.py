@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sonde._util.argument_checks import check_call
+from sonde._util.by_name import call_by_name
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
 from sonde.runs import display_names as labels
 from sonde.runs.rollout import OnDone, count_tokens
+from sonde.runs.store import Run
 
 from . import metrics
 from . import per_turn as curves
@@ -40,7 +42,8 @@ CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens", "regret",
+    "efficiency", *curves.CALLED, *curves.UNANSWERED, *replies.SHARES, "context_full", "filtered", "by_model",
+    "tokens", "regret",
 )  # fmt: skip
 """The metrics of every evaluation, besides pass@1 to pass@k."""
 MEANS = ("success", "reference_score")
@@ -94,6 +97,22 @@ class Evaluation:
         It names the rows of a table that compares several users for one agent (ΔBelief-RL, table 2).
         """
         return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
+
+    def __repr__(self) -> str:
+        shown = ("success", "turns", "bits", "efficiency", "regret", "reference_score")
+        found = [f"{name} {value}" for name in shown if (value := self.metrics.get(name)) is not None]
+        played = f"{self.n_tasks} tasks of {self.split}, {self.k} samples each"
+        return f"<Evaluation of {self.players} in {self.env_name} ({self.preset}), {played}:\n {', '.join(found)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the metrics with their intervals."""
+        return call_by_name("viewer.notebook:show_evaluation", self)
+
+    def to_frame(self, of: Literal["episodes", "turns"] = "episodes", *, library: str = "") -> Any:
+        """The numbers of every episode, or of every turn, as a data frame of pandas, or else of polars; `library` names
+        one of them. `sonde.export.columns` has the columns; those that need the record of an episode (rewards, tokens
+        per turn, elicited beliefs) are empty here: see `Run.to_frame`."""
+        return call_by_name("export.frames:evaluation_to_frame", self, of, library)
 
     def to_json(self) -> dict[str, Json]:
         """Everything, as JSON."""
@@ -283,7 +302,7 @@ def _compute_metrics(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
     found["efficiency"] = _mean_of(by_task, curves.mean_efficiency, (0.0, 1.0))
-    for name in curves.CALLED:
+    for name in (*curves.CALLED, *curves.UNANSWERED):
         found[name] = _mean_of(by_task, partial(curves.marked_share, name=name), (0.0, 1.0))
     for name, by in CUT_SHORT.items():
         found[name] = metrics.rate(_make_table(by_task, k, partial(_cut_by, by=by), 0.0))
@@ -350,8 +369,9 @@ def evaluate(
 
     `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those in the record.
     `folder`: a folder of runs with the `scale.json` of `sonde scale`, for an environment whose scale does not come with
-    sonde.
+    sonde; by default that of a `Run`. The information gain of a `Run` is computed once and stored in its folder.
     """
+    own = trajectories.folder if isinstance(trajectories, Run) else None
     found = list(trajectories)
     if not found:
         raise UserError("evaluate: got no trajectories, allowed: at least one")
@@ -372,9 +392,9 @@ def evaluate(
     per_task = Counter(t.task.id for t in found)
     return make_evaluation(
         env,
-        summarise_trajectories(env, found, gains=gains),
+        summarise_trajectories(env, found, gains=gains, folder=own),
         agent=first.policies.get(AGENT, {}),
-        label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
+        label=label or (labels.policy_label(first.policies[AGENT]) if AGENT in first.policies else AGENT),
         split=first.task.split,
         seed=first.seed,
         k=k or max(per_task.values()),
@@ -382,7 +402,7 @@ def evaluate(
         others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
         privileged=any(t.privileged for t in found),
         seconds=seconds,
-        folder=folder,
+        folder=folder or own,
     )
 
 

@@ -117,6 +117,7 @@ def _describe_suite(
     twice = {env for env, _ in forms if [e for e, _ in forms].count(env) > 1}
     lines = [_describe_result(one, forms) for one in results]
     one = results[0].environments[0]
+    costs = draw_costs(_list_costs(lines), f"Score over tokens per episode in {name}")
     return SuiteTable(
         anchor=f"table-{i}" if single else name,
         name=name,
@@ -125,7 +126,7 @@ def _describe_suite(
         lines=lines,
         published=published,
         ends=(one.floor, one.reference) if single and one.floor and one.reference else None,
-        costs=draw_costs(_list_costs(lines), f"costs-{i}", f"Score over tokens per episode in {name}"),
+        costs=costs and costs.to_svg(f"costs-{i}"),
     )
 
 
