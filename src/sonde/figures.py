@@ -39,7 +39,7 @@ _NO_DATE: Mapping[str, Mapping[str, None]] = {
     "png": {"Software": None},
 }
 FORMATS = tuple(_NO_DATE)
-_SAVING: Mapping[str, Any] = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
+_SAVING: Any = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
 
 
 @check_call
@@ -150,6 +150,6 @@ def _to_bytes(drawing: Drawing, form: str) -> bytes:
     from matplotlib import rc_context
 
     buffer, about = BytesIO(), {"Title": drawing.about, **_NO_DATE[form]}
-    with rc_context({**STYLE, **_SAVING}):
+    with rc_context(STYLE | _SAVING):
         drawing.figure.savefig(buffer, format=form, dpi=DPI, metadata=about)
     return buffer.getvalue()
