@@ -10,6 +10,7 @@ its curve; the figures are drawn as those of a report. `tests/docs/test_catalogu
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import inspect
 import json
 import runpy
@@ -40,6 +41,9 @@ KINDS = {
     "regret": ("sub-episodes", "cumulative regret", "Mean cumulative regret"),
 }
 """What a curve shows: labels of the axes, and what is drawn."""
+GROUPS = ("For many environments", "With a language model", "Made of other policies", "For one environment")
+PARTS = {"player", "policies", "policy", "first"}
+"""Settings that hold another policy."""
 
 
 def load_notes() -> dict[str, dict[str, Any]]:
@@ -59,15 +63,35 @@ def pages() -> dict[str, str]:
 
 
 def overview() -> str:
-    """All agents, each with its page, the first line of it, and where it is floor or reference."""
+    """All agents by what they need, each with its page, the first line of it, and where it is floor or reference."""
     roles = _roles()
-    rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
+    groups: dict[str, list[tuple[str, str, str]]] = {title: [] for title in GROUPS}
+    for name in sonde.names("agents"):
+        row = (f"[{name}]({name}.md)", _about(name)[0], ", ".join(roles.get(name, ())))
+        groups[_group(sonde.find(f"agents:{name}"))].append(row)
     return (
         f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
         "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
         "sonde, or with a scripted one that makes no mistakes. To write your own, see "
-        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "description", "role on the scale"), rows)
+        "[Add an agent](../add-an-agent.md).\n\n"
+        + "\n".join(f"## {title}\n\n{_listed(rows)}" for title, rows in groups.items())
     )
+
+
+def _listed(rows: Sequence[tuple[str, str, str]]) -> str:
+    """A table, whose last column stands only where something is in it."""
+    head = ("agent", "how it plays", "role on the scale")
+    wide = any(row[-1] for row in rows)
+    return WRITTEN["table"](head if wide else head[:-1], rows if wide else (row[:-1] for row in rows))
+
+
+def _group(cls: type[Any]) -> str:
+    """Which of `GROUPS` an agent belongs to: by where it lives, and by what it is made of."""
+    fields = {field.name for field in dataclasses.fields(cls)}
+    general, model, composed, own = GROUPS
+    if cls.__module__.startswith("sonde.envs."):
+        return own
+    return model if "model" in fields else composed if fields & PARTS else general
 
 
 def _about(name: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ PICTURES = Path(__file__).parent / "gallery"
 
 def pictures() -> dict[str, str]:
     """The pictures by the name of their environment, as files that stand for themselves."""
-    return {name: embed_style(_picture(name)) for name in sonde.names("envs")}
+    return {name: embed_style(_picture(name), dark=True) for name in sonde.names("envs")}
 
 
 def _picture(name: str) -> str:

@@ -26,7 +26,7 @@ def test_the_reference_has_every_name_of_the_package() -> None:
     names = [name for name, value in offered.items() if inspect.isclass(value) or inspect.isfunction(value)]
     assert len(names) > 20
     assert [name for name in names if f"\n### {name}\n" not in text] == []
-    assert "- `fork(...)`: " in text and "```text\nmake(" in text
+    assert "- `fork(...)`: " in text and "```python\nmake(" in text
 
 
 def test_long_signatures_have_a_parameter_per_line() -> None:

@@ -114,7 +114,10 @@ class ExportCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardCommand:
-    """Show each agent's score per suite, and how well it asks, decides and follows the format."""
+    """Show each agent's score per suite, and how well it asks, decides and follows the format.
+
+    `sonde submit` prints how to add a result.
+    """
 
     results: Annotated[Path, Argument(help="A folder with files of `sonde eval --submit`.")] = Path("results")
     to: Annotated[Path | None, Option("--export", help="Write an HTML page into this new folder instead.")] = None
@@ -123,11 +126,11 @@ class LeaderboardCommand:
     def run(self) -> None:
         found = read_board(self.results)
         for result, reasons in found.stale:
-            for why in reasons:
-                stderr.print(
-                    f"sonde: out of date: {result.agent} in {result.suite}: {why}; again: {result.command}",
-                    highlight=False, soft_wrap=True,
-                )  # fmt: skip
+            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            stderr.print(
+                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; again: {result.command}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
         if self.to is not None:
             from sonde.viewer.leaderboard import export_leaderboard
 
@@ -232,7 +235,10 @@ class ReadCommand:
     ] = None
     reply: Annotated[
         str | None,
-        Option(help="Only episodes with such a reply: invalid, repeated, truncated, reasoning_only, refused."),
+        Option(
+            help="Only episodes with such a reply: invalid, repeated, not_understood, not_known, truncated, "
+            "reasoning_only, refused."
+        ),
     ] = None
     as_json: opt.JsonOpt = False
 

@@ -57,9 +57,9 @@ class TagLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SectionPage:
-    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table, `failures`
-    its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of the tasks
-    with their values."""
+    """`ends` are floor and reference with their mean returns, `beliefs` the beliefs of each run with their table,
+    `failures` its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of
+    the tasks with their values."""
 
     section: Section
     runs: Sequence[RunNumbers]
@@ -69,7 +69,7 @@ class SectionPage:
     nothing_to_learn: bool = False
     beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
     failures: Sequence[tuple[AgentStyle, Mapping[str, Estimate | None]]] = ()
-    bounds: tuple[Estimate, Estimate] | None = None
+    ends: Sequence[tuple[str, Estimate]] = ()
     tags: Sequence[tuple[str, Sequence[TagLine]]] = ()
 
 
@@ -102,7 +102,7 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
         nothing_to_learn=bool(known) and not drawn,
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
         failures=_count_failures(section),
-        bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
+        ends=_find_ends(section.runs[0]),
         tags=describe_tags([run.evaluation for run in section.runs]),
     )
 
@@ -224,16 +224,14 @@ def _explain_no_bits(run: EvaluatedRun) -> str:
 
 
 def _explain_no_score(run: EvaluatedRun) -> str:
-    if run.evaluation.split != "test":
-        return "floor and ceiling are measured on the test split only"
-    if run.evaluation.others:
-        return "floor and ceiling were measured with the environment's own user"
-    bounds = reference.measured_bounds(run.env, run.evaluation.split)
-    if bounds is None:
-        return "floor and ceiling were not measured for this configuration"
-    if bounds[0].overlaps(bounds[1]):
-        return "the intervals of floor and ceiling overlap, so there is no scale"
-    return "the run was evaluated before floor and ceiling were measured; `sonde rescore` adds it"
+    found = run.evaluation
+    why = found.no_score or reference.explain_no_score(run.env, found.split, found.others, run.shelf.folder)
+    return why or "the run was evaluated before floor and reference were measured; `sonde rescore` adds it"
+
+
+def _find_ends(run: EvaluatedRun) -> list[tuple[str, Estimate]]:
+    entry = reference.find_entry(run.env, run.shelf.folder) if run.evaluation.split == "test" else None
+    return [] if entry is None else reference.entry_ends(entry)
 
 
 # --- stages of a training ---------------------------------------------------------------------------------------------
