@@ -82,7 +82,7 @@ def test_a_training_has_its_curves(runs: list[Path], tmp_path: Path) -> None:
     drawn = figures.draw_figures([], training=[folder])
     assert {"grpo-loss", "grpo-pairwise_accuracy", "grpo-log_ratios"} <= drawn.keys()
     assert drawn["grpo-loss"].axes[0].get_xlabel() == "step"
-    both = figures.save_figures(runs[:1], tmp_path / "f", training=[folder])
+    both = figures.save_figures([sonde.Run.load(runs[0])], tmp_path / "f", training=[folder])
     assert {"grpo-loss.pdf", "wordle-paprika-success.pdf"} <= {path.name for path in both}
 
 

@@ -46,7 +46,7 @@ _SAVING: Any = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "son
 
 @check_call
 def save_figures(
-    runs: Sequence[Path | str],
+    runs: Sequence[Path | str | Run],
     to: Path | str,
     format: str = "pdf",
     *,
@@ -56,7 +56,7 @@ def save_figures(
     names: Mapping[str, str] = EMPTY,
     training: Sequence[Path | str] = (),
 ) -> list[Path]:
-    """Write the figures of these run folders and training folders into the folder `to`, one file each, and return the
+    """Write the figures of these runs, and of trainings in these folders, into the folder `to`, one file each; return the
     files.
 
     Runs of one environment share its figures. `width` is in inches, `font_size` in points, `font` a family that
@@ -78,7 +78,7 @@ def save_figures(
 
 @check_call
 def draw_figures(
-    runs: Sequence[Path | str],
+    runs: Sequence[Path | str | Run],
     *,
     width: float = WIDTH,
     font_size: float = FONT_SIZE,
@@ -98,7 +98,7 @@ class _Size(NamedTuple):
 
 
 def _draw_all(
-    runs: Sequence[Path | str], training: Sequence[Path | str], names: Mapping[str, str], size: _Size
+    runs: Sequence[Path | str | Run], training: Sequence[Path | str], names: Mapping[str, str], size: _Size
 ) -> dict[str, Drawing]:
     require_extra("figures", "matplotlib")
     if not runs and not training:
