@@ -56,7 +56,7 @@ def save_figures(
     names: Mapping[str, str] = EMPTY,
     training: Sequence[Path | str] = (),
 ) -> list[Path]:
-    """Write the figures of these runs, and of trainings in these folders, into the folder `to`, one file each; return the
+    """Write the figures of these runs, and of trainings in these folders, into the folder `to`, and return the
     files.
 
     Runs of one environment share its figures. `width` is in inches, `font_size` in points, `font` a family that

@@ -73,7 +73,7 @@ def test_episodes_are_the_sums_of_their_turns(tmp_path: Path) -> None:
         for episode in rows("episodes", run):
             mine = [turn for turn in turns if turn["trajectory"] == episode["trajectory"]]
             assert episode["turns"] == len(mine)
-            for name in ("reward", "tokens", "bits", "truth_bits", "invalid", "repeated"):
+            for name in ("reward", "tokens", "bits", "truth_bits", "invalid", "repeated", "not_known"):
                 whole = episode["return" if name == "reward" else name]
                 assert whole == pytest.approx(sum(turn[name] for turn in mine)), name
             known = [turn["efficiency"] for turn in mine if turn["efficiency"] is not None]
