@@ -68,7 +68,7 @@ def overview() -> str:
     groups: dict[str, list[tuple[str, str, str]]] = {title: [] for title in GROUPS}
     for name in sonde.names("agents"):
         row = (f"[{name}]({name}.md)", _about(name)[0], ", ".join(roles.get(name, ())))
-        groups[_group(sonde.find(f"agents:{name}"))].append(row)
+        groups[_group(sonde.core.find(f"agents:{name}"))].append(row)
     return (
         f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
         "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "

@@ -104,7 +104,7 @@ def _kinds() -> dict[str, tuple[str, ...]]:
 
 
 def _card(name: str, kind: str) -> str:
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
     spec, measured = made[0].spec, _measured(name)
     bits = next(filter(None, map(_prior_bits, made)), None)

@@ -12,6 +12,8 @@ import sonde
 from sonde import figures
 from sonde.core import UserError
 
+from .viewer.test_training import PAIR, entries, training
+
 pytest.importorskip("matplotlib")
 
 
@@ -26,10 +28,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_every_format_is_what_it_says(runs: list[Path], tmp_path: Path) -> None:
-    found = {form: figures.save_figures(runs, tmp_path / form, form) for form in figures.FORMATS}
+    found = {form: figures.save_figures(runs[:1], tmp_path / form, form) for form in figures.FORMATS}
     names = {form: [path.stem for path in paths] for form, paths in found.items()}
-    assert names["pdf"] == names["svg"] == names["png"]
-    assert {"wordle-paprika-success", "wordle-paprika-losses_2", "bernoulli_bandit-psrl-regret"} <= {*names["pdf"]}
+    assert names["pdf"] == names["svg"] == names["png"] and "wordle-paprika-success" in names["pdf"]
     (pdf, svg, png) = (next(path for path in found[form] if "success" in path.stem) for form in found)
     assert pdf.read_bytes().startswith(b"%PDF") and b"/FontFile2" in pdf.read_bytes(), "TrueType, embedded"
     assert b"/Type3" not in pdf.read_bytes() and b"CreationDate" not in pdf.read_bytes()
@@ -39,6 +40,7 @@ def test_every_format_is_what_it_says(runs: list[Path], tmp_path: Path) -> None:
     assert int.from_bytes(data[16:20], "big") == round(3.25 * 300)
 
 
+@pytest.mark.thorough
 def test_equal_runs_give_equal_files(runs: list[Path], tmp_path: Path) -> None:
     for form in figures.FORMATS:
         a, b = (figures.save_figures(runs[2:], tmp_path / f"{form}{i}", form) for i in (1, 2))
@@ -47,7 +49,9 @@ def test_equal_runs_give_equal_files(runs: list[Path], tmp_path: Path) -> None:
 
 def test_nothing_is_outside_the_figure(runs: list[Path]) -> None:
     for width in (3.25, 5.5):
-        for name, figure in figures.draw_figures(runs, width=width, names={"entropy": "The best one"}).items():
+        drawn = figures.draw_figures(runs, width=width, names={"entropy": "The best one"})
+        assert {"wordle-paprika-success", "wordle-paprika-losses_2", "bernoulli_bandit-psrl-regret"} <= drawn.keys()
+        for name, figure in drawn.items():
             assert figure.get_size_inches()[0] == width
             if name.endswith("-key"):
                 continue
@@ -57,9 +61,9 @@ def test_nothing_is_outside_the_figure(runs: list[Path]) -> None:
 
 
 def test_fonts_and_names_of_agents(runs: list[Path]) -> None:
-    drawn = figures.draw_figures(runs, font_size=9, font="serif", names={"entropy": "Ours"})
+    drawn = figures.draw_figures(runs[:2], font_size=9, font="serif", names={"entropy": "Our best one (2 B)"})
     (ax,) = drawn["wordle-paprika-success"].axes
-    assert {text.get_text() for text in ax.texts} == {"Ours", "random"}
+    assert {text.get_text() for text in ax.texts} == {"Our best one (2 B)", "random"}
     assert ax.xaxis.label.get_fontsize() == 9 and ax.xaxis.label.get_fontfamily() == ["serif"]
     small = figures.draw_figures(runs[:1], font_size=4.5)["wordle-paprika-success"].axes[0]
     assert small.xaxis.label.get_fontsize() == 4.5 and small.get_xticklabels()[0].get_fontsize() == 4.25
@@ -73,6 +77,15 @@ def test_configurations_of_one_environment_have_files_of_their_own(tmp_path: Pat
     assert {"wordle-paprika-success", "wordle-paprika-success-2"} <= drawn.keys()
 
 
+def test_a_training_has_its_curves(runs: list[Path], tmp_path: Path) -> None:
+    folder = training(tmp_path / "grpo", entries(5, PAIR))
+    drawn = figures.draw_figures([], training=[folder])
+    assert {"grpo-loss", "grpo-pairwise_accuracy", "grpo-log_ratios"} <= drawn.keys()
+    assert drawn["grpo-loss"].axes[0].get_xlabel() == "step"
+    both = figures.save_figures([sonde.Run.load(runs[0])], tmp_path / "f", training=[folder])
+    assert {"grpo-loss.pdf", "wordle-paprika-success.pdf"} <= {path.name for path in both}
+
+
 def test_mistakes_are_named(runs: list[Path], tmp_path: Path) -> None:
     for wrong, match in (
         ({"format": "eps"}, "figures: format: unknown name 'eps'; known: pdf, png, svg"),
@@ -81,6 +94,6 @@ def test_mistakes_are_named(runs: list[Path], tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=match):
             figures.save_figures(runs, tmp_path / "f", **wrong)  # pyright: ignore
-    with pytest.raises(UserError, match="got no run folders"):
+    with pytest.raises(UserError, match="got no run folders and no trainings"):
         figures.save_figures([], tmp_path / "f")
     assert not (tmp_path / "f").exists()

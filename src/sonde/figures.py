@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonde._util.argument_checks import check_call
 from sonde._util.extras import require_extra
@@ -23,7 +23,9 @@ from sonde.export.tables import find_evaluation
 from sonde.runs.store import Run
 from sonde.viewer.evaluated_runs import EvaluatedRun, group_by_environment, read_runs
 from sonde.viewer.figures.svg import STYLE, Drawing
+from sonde.viewer.figures.training import draw_training
 from sonde.viewer.sections import draw_section
+from sonde.viewer.training_history import read_histories
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,12 +41,12 @@ _NO_DATE: Mapping[str, Mapping[str, None]] = {
     "png": {"Software": None},
 }
 FORMATS = tuple(_NO_DATE)
-_SAVING: Mapping[str, Any] = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
+_SAVING: Any = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
 
 
 @check_call
 def save_figures(
-    runs: Sequence[Path | str],
+    runs: Sequence[Path | str | Run],
     to: Path | str,
     format: str = "pdf",
     *,
@@ -52,15 +54,18 @@ def save_figures(
     font_size: float = FONT_SIZE,
     font: str = "",
     names: Mapping[str, str] = EMPTY,
+    training: Sequence[Path | str] = (),
 ) -> list[Path]:
-    """Write the figures of these run folders into the folder `to`, one file each, and return the files.
+    """Write the figures of these runs, and of trainings in these folders, into the folder `to`, and return the
+    files.
 
     Runs of one environment share its figures. `width` is in inches, `font_size` in points, `font` a family that
-    matplotlib finds (`serif`, `Times New Roman`; by default DejaVu Sans). `names` replaces labels of agents.
+    matplotlib finds (`serif`, `Times New Roman`; by default DejaVu Sans). `names` replaces labels of agents; other long
+    ones are shortened.
     """
     if format not in FORMATS:
         raise unknown("figures: format", format, FORMATS)
-    drawn = _draw_all(runs, width, font_size, font, names)
+    drawn = _draw_all(runs, training, names, _Size(width, font_size, font))
     to = Path(to)
     to.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -73,39 +78,55 @@ def save_figures(
 
 @check_call
 def draw_figures(
-    runs: Sequence[Path | str],
+    runs: Sequence[Path | str | Run],
     *,
     width: float = WIDTH,
     font_size: float = FONT_SIZE,
     font: str = "",
     names: Mapping[str, str] = EMPTY,
+    training: Sequence[Path | str] = (),
 ) -> dict[str, Figure]:
     """The same figures as `save_figures` writes, by name, to change before they are saved."""
-    return {name: drawing.figure for name, drawing in _draw_all(runs, width, font_size, font, names).items()}
+    drawn = _draw_all(runs, training, names, _Size(width, font_size, font))
+    return {name: drawing.figure for name, drawing in drawn.items()}
+
+
+class _Size(NamedTuple):
+    width: float
+    font_size: float
+    font: str
 
 
 def _draw_all(
-    runs: Sequence[Path | str], width: float, font_size: float, font: str, names: Mapping[str, str]
+    runs: Sequence[Path | str | Run], training: Sequence[Path | str], names: Mapping[str, str], size: _Size
 ) -> dict[str, Drawing]:
     require_extra("figures", "matplotlib")
-    if not runs:
-        raise UserError("figures: got no run folders, allowed: at least one")
-    for field, value, most in (("width", width, 20.0), ("font_size", font_size, 40.0)):
+    if not runs and not training:
+        raise UserError("figures: got no run folders and no trainings, allowed: at least one")
+    for field, value, most in (("width", size.width, 20.0), ("font_size", size.font_size, 40.0)):
         if not 1.0 <= value <= most:
             raise invalid(f"figures: {field}", value, f"1 to {most:g}")
     found = read_runs([Path(folder) for folder in runs], lambda folder: find_evaluation(Run.load(folder)))
+    renamed = [_rename(run, names) for run in found]
     drawn: dict[str, Drawing] = {}
-    for section in group_by_environment([_rename(run, names) for run in found]):
+    for section in group_by_environment(renamed):
         spec = section.env.spec
-        for name, drawing in draw_section(section).items():
-            _fit_figure(drawing.figure, width, font_size, font)
-            drawn[_free_name(f"{spec.name}-{spec.preset}-{name}", drawn)] = drawing
+        _collect(drawn, f"{spec.name}-{spec.preset}", draw_section(section), size)
+    folders = [Path(folder) for folder in training]
+    for history in read_histories(folders, [(run.evaluation, run.style) for run in renamed]):
+        _collect(drawn, history.name, draw_training(history), size)
     return drawn
 
 
+def _collect(drawn: dict[str, Drawing], prefix: str, more: Mapping[str, Drawing], size: _Size) -> None:
+    for name, drawing in more.items():
+        _fit_figure(drawing.figure, size)
+        drawn[_free_name(f"{prefix}-{name}", drawn)] = drawing
+
+
 def _rename(run: EvaluatedRun, names: Mapping[str, str]) -> EvaluatedRun:
-    name = names.get(run.evaluation.label, names.get(run.style.name, run.style.name))
-    return replace(run, style=replace(run.style, name=name))
+    name = names.get(run.evaluation.label, names.get(run.style.name))
+    return run if name is None else replace(run, style=replace(run.style, name=name, whole=True))
 
 
 def _free_name(name: str, taken: Mapping[str, Drawing]) -> str:
@@ -122,11 +143,12 @@ def _numbered(name: str) -> Iterator[str]:
         n += 1
 
 
-def _fit_figure(figure: Any, width: float, font_size: float, font: str) -> None:
+def _fit_figure(figure: Any, size: _Size) -> None:
     """Give a figure its size in a paper: text, lines and marks in proportion to the font, margins as text needs."""
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
+    width, font_size, font = size
     old_width, old_height = figure.get_size_inches()
     figure.set_size_inches(width, old_height * width / old_width)
     grids = [grid for ax in figure.axes if (grid := ax.get_gridspec()) is not None]
@@ -138,6 +160,8 @@ def _fit_figure(figure: Any, width: float, font_size: float, font: str) -> None:
     for line in figure.findobj(Line2D):
         line.set(linewidth=line.get_linewidth() * scale, markersize=line.get_markersize() * scale)
     for ax in figure.axes:
+        for drawn in (*ax.lines, *ax.collections):
+            drawn.set_in_layout(False)  # margins are for text alone
         ax.tick_params(labelsize=STYLE["xtick.labelsize"] * scale, **({"labelfontfamily": font} if font else {}))
     for grid in grids:
         grid.left = grid.right = grid.bottom = grid.top = None  # those of a page
@@ -150,6 +174,6 @@ def _to_bytes(drawing: Drawing, form: str) -> bytes:
     from matplotlib import rc_context
 
     buffer, about = BytesIO(), {"Title": drawing.about, **_NO_DATE[form]}
-    with rc_context({**STYLE, **_SAVING}):
+    with rc_context(STYLE | _SAVING):
         drawing.figure.savefig(buffer, format=form, dpi=DPI, metadata=about)
     return buffer.getvalue()

@@ -346,7 +346,7 @@ def test_report_and_export() -> None:
     }  # fmt: skip
     found = as_json("export", folder, "--records", "--out", "whole", "--json")
     assert found["written"][-1] == str(Path("whole/records")) and Path("whole/records/acts.parquet").is_file()
-    assert "--records: got 2 runs, allowed: one run" in mistake("export", folder, folder, "--records")
+    assert "--records: got '2 runs', allowed: one run" in mistake("export", folder, folder, "--records")
 
 
 def test_a_report_as_figures_and_as_a_table() -> None:

@@ -73,7 +73,7 @@ def test_episodes_are_the_sums_of_their_turns(tmp_path: Path) -> None:
         for episode in rows("episodes", run):
             mine = [turn for turn in turns if turn["trajectory"] == episode["trajectory"]]
             assert episode["turns"] == len(mine)
-            for name in ("reward", "tokens", "bits", "truth_bits", "invalid", "repeated"):
+            for name in ("reward", "tokens", "bits", "truth_bits", "invalid", "repeated", "not_known"):
                 whole = episode["return" if name == "reward" else name]
                 assert whole == pytest.approx(sum(turn[name] for turn in mine)), name
             known = [turn["efficiency"] for turn in mine if turn["efficiency"] is not None]
@@ -116,7 +116,7 @@ def test_the_saved_evaluation_counts(tmp_path: Path) -> None:
 def test_the_same_in_every_format(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     run = play(tmp_path / "run", sonde.make("wordle"), "random", tasks=2, seed=2**64 - 1)
-    written = write_tables([run.folder], tmp_path / "out", ("csv", "jsonl", "parquet"))
+    written = write_tables([run], tmp_path / "out", ("csv", "jsonl", "parquet"))
     assert [path.name for path in written] == [f"{t}.{f}" for t in TABLES for f in ("csv", "jsonl", "parquet")]
     for table in TABLES:
         mine = [{n: row.get(n) for n in table_columns(table, [Source.from_run(run)])} for row in rows(table, run)]

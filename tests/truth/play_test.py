@@ -37,7 +37,7 @@ def topics_by_kind(split: str) -> Mapping[str, Sequence[str]]:
     from gate import SORTS
 
     found: dict[str, dict[str, None]] = {}
-    for preset in sonde.find("twenty_questions").presets:
+    for preset in sonde.core.find("twenty_questions").presets:
         for task in sonde.make("twenty_questions", preset=preset).tasks(split):
             found.setdefault(SORTS.get(str(task.tags["category"]), "thing"), {})[str(task.hidden)] = None
     return {

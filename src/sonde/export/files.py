@@ -21,6 +21,7 @@ import orjson
 from sonde._util.argument_checks import check_call
 from sonde._util.folders import write_errors
 from sonde.core import UserError, unknown
+from sonde.runs.store import Run
 from sonde.runs.store.parquet import import_pyarrow, open_parquet_writer
 
 from .columns import TABLES, Column
@@ -31,8 +32,8 @@ GROUP = 10_000
 
 
 @check_call
-def write_tables(runs: Sequence[Path | str], to: Path | str, formats: Sequence[str] = ("csv",)) -> list[Path]:
-    """Write `episodes` and `turns` of these run folders into the folder `to`, once in each format, and return the
+def write_tables(runs: Sequence[Path | str | Run], to: Path | str, formats: Sequence[str] = ("csv",)) -> list[Path]:
+    """Write `episodes` and `turns` of these runs into the folder `to`, once in each format, and return the
     files. Existing ones are replaced. Parquet needs the extra `parquet`."""
     for form in formats:
         if form not in FORMATS:

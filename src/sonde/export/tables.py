@@ -11,7 +11,7 @@ from sonde.beliefs.elicitation import Elicited
 from sonde.beliefs.records import load_beliefs
 from sonde.core import AGENT, Env, Rng, Trajectory, Turn, UserError, build_recorded, unknown
 from sonde.evaluation.evaluate import Evaluation, evaluate
-from sonde.evaluation.per_turn import CALLED, mean_efficiency
+from sonde.evaluation.per_turn import CALLED, UNANSWERED, mean_efficiency
 from sonde.evaluation.regret import turn_regrets
 from sonde.evaluation.rows import Row
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
@@ -19,6 +19,7 @@ from sonde.runs.store import Run
 
 from .columns import TABLES, TAG, Column, Table
 
+_MARKS = (*CALLED, *UNANSWERED)
 Cells = Mapping[str, Any]
 """One row; a missing value is None."""
 
@@ -92,7 +93,7 @@ def _episode_rows(source: Source) -> Iterator[Cells]:
             "bits": None if row.gains is None else sum(gain.realised for gain in row.gains),
             "truth_bits": None if row.gains is None else sum(gain.truth for gain in row.gains),
             "efficiency": mean_efficiency(row),
-            **{name: len(row.called.get(name, ())) for name in CALLED},
+            **{name: len(row.called.get(name, ())) for name in _MARKS},
             "regret": row.regret,
             "first_belief": known[0].target if known else None,
             "last_belief": known[-1].target if known else None,
@@ -126,7 +127,7 @@ def _cells_of_turns(e: Evaluation, row: Row, beliefs: Sequence[Elicited] = ()) -
         yield {
             **_key_cells(e, row),
             "turn": t + 1,
-            **{name: t in row.called.get(name, ()) for name in CALLED},
+            **{name: t in row.called.get(name, ()) for name in _MARKS},
             "entropy_before": row.entropy and row.entropy[t],
             "entropy_after": row.entropy and row.entropy[t + 1],
             "bits": gain and gain.realised,

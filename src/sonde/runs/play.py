@@ -58,17 +58,17 @@ def rollout(
     A `folder` that holds episodes of the same configuration is continued, so its tasks are a number, or all: `sonde
     rescore`, `sonde view` and `Run.to_frame` find them again. Any list of tasks is recorded by `rollout.record_plan`.
     """
-    env = make(env) if isinstance(env, str) else env
+    game: Env[Any] = make(env) if isinstance(env, str) else env
     policies = _make_players(agent)
     plan = Plan(k=k, seed=seed, concurrency=concurrency, budget=budget)
     if folder is not None and not (tasks is None or isinstance(tasks, int)):
         raise invalid("rollout: tasks", f"{len(tasks)} tasks", "a number or None, where there is a folder")
-    chosen = _choose_tasks(env, tasks, split)
+    chosen = _choose_tasks(game, tasks, split)
     if folder is None:
-        return collect_trajectories(env, policies, chosen, plan, on_done=on_done)
-    seats = {seat: policy.config for seat, policy in fill_seats(env, policies).items()}
-    tied = {"env": env.config, "seats": seats, "split": split, "seed": seed, "version": env.spec.version}
-    return record_plan(env, policies, chosen, plan, folder, tied, on_done=on_done)
+        return collect_trajectories(game, policies, chosen, plan, on_done=on_done)
+    seats = {seat: policy.config for seat, policy in fill_seats(game, policies).items()}
+    tied = {"env": game.config, "seats": seats, "split": split, "seed": seed, "version": game.spec.version}
+    return record_plan(game, policies, chosen, plan, folder, tied, on_done=on_done)
 
 
 def _make_players(agent: Player | Mapping[str, Player]) -> Seats:

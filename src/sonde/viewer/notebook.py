@@ -27,7 +27,10 @@ TURNS = 10
 HYPOTHESES = 12
 LIMIT = 800
 """Characters of a message."""
-_SHARES = ("success", "efficiency", "format_failure", "invalid", "repeated", "context_full", "filtered", "by_model")
+_SHARES = (
+    "success", "efficiency", "format_failure", "invalid", "repeated", "not_understood", "not_known", "context_full",
+    "filtered", "by_model",
+)  # fmt: skip
 """Metrics from 0 to 1, shown with a bar; so is pass@k."""
 
 

@@ -18,7 +18,8 @@ from .log import warn_damage
 
 
 class Run:
-    """A run folder opened for reading. `trajectories` is the dataset; length, iteration and `run[i]` come from it."""
+    """A run folder opened for reading. `trajectories` is the dataset; length, iteration and `run[i]` come from it. It
+    stands for its folder wherever a path is taken."""
 
     def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
         self.folder = folder
@@ -37,6 +38,9 @@ class Run:
         if (why := describe_tampering(saved)) is not None:
             warn_damage([f"{folder / CONFIG}: {why}"])
         return cls(folder, saved)
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
 
     def __repr__(self) -> str:
         env, agent = (self.config.get(name) or {} for name in ("env", "seats"))

@@ -24,13 +24,15 @@ _FEW = 40
 
 @dataclass(frozen=True)
 class AgentStyle:
-    """How an agent is drawn: name, colour, dashes and marker, the same in all figures of a page."""
+    """How an agent is drawn: name, colour, dashes and marker, the same in all figures of a page. A `whole` name is not
+    shortened."""
 
     number: int
     name: str
     colour: str
     dash: Any
     marker: str
+    whole: bool = False
 
     @classmethod
     def from_number(cls, number: int, name: str, turn: int) -> AgentStyle:
@@ -54,6 +56,8 @@ class AgentStyle:
         >>> AgentStyle(0, "llm (SmolLM2-135M-Instruct)", "", "-", "o").short
         'SmolLM…nstruct'
         """
+        if self.whole:
+            return self.name
         head, bracket, rest = self.name.partition(" (")
         inner = rest[: rest.index(")")] + rest[rest.index(")") + 1 :] if bracket and ")" in rest else ""
         name = inner or head
