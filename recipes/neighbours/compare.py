@@ -39,18 +39,18 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "delta_belief"))
 import common
 from common import ARMS as GIVEN
-from common import Lab, Row, kept, make_game, make_player, with_online
+from common import Lab, Row, kept, make_player, with_online
 from rows import Cell, save_table
 
-from sonde.core import AGENT, Trajectory
+from sonde.core import AGENT, Env, Trajectory
 from sonde.evaluation.metrics import Estimate, rate
 from sonde.evaluation.per_turn import marked_turns
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
 from sonde.train.conversations import Records
 from sonde.train.gain_pairs import GainPairRule, GainPairs, collect_gain_pairs
 from sonde.train.igpo import NormalisedReturn, ProbabilityGain
-from sonde.train.learn import learn, learn_online
 from sonde.train.presets import preset
 from sonde.train.training import Training
 
@@ -59,6 +59,11 @@ STEPS, BATCH = 25, 64
 """Optimizer steps, and games of each."""
 NOTHING = 1e-9
 """Bits below which a question has nothing to tell."""
+
+
+def make_game() -> Env[Any]:
+    """What is played; the posterior also learns from what the rule user cannot answer, as is exact for that user."""
+    return common.make_game(evidence="silences")
 
 
 def make_igpo(**credit: Any) -> Training:
