@@ -9,12 +9,12 @@ Every arm plays games of training secrets, 1,600 for each seed, or as many as ta
     starpo          outcome and penalties, one advantage for the whole game
     return_to_go    the same rewards, each once on its turn, unbiased credit per turn
     delta_belief    ΔBelief-RL, equations 3 and 4
+    win             success alone, one advantage for the whole game: IGPO without gains and credit per turn
     igpo            IGPO as published: success and the gain in probability of the truth, `train.igpo`
     exact_gain      as return_to_go, with the gain in bits of the exact posterior
     gain_pairs      DPO of questions of high over low expected gain, one pair a turn, `train.gain_pairs`
     belief_pairs    the same by the model's own change of belief
     best_of_n       SFT on the wins of such play: the best of 8 by expected gain
-    win             with `--only`: success alone, one advantage for the whole game: IGPO without gains and turns
     igpo_separate   with `--only`: IGPO with gains and outcomes normalised apart, as its training script has it
 
 Pairs and best of n propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them at as many
@@ -77,9 +77,9 @@ ONLINE: Mapping[str, Callable[[], Training]] = {
     "starpo": GIVEN["starpo"],
     "return_to_go": GIVEN["outcome_to_go"],
     "delta_belief": GIVEN["delta_belief"],
+    "win": GIVEN["win"],
     "igpo": make_igpo,
     "igpo_separate": partial(make_igpo, norm="separate"),
-    "win": GIVEN["win"],
     "exact_gain": GIVEN["exact"],
 }
 RULES: Mapping[str, GainPairRule] = {
@@ -89,7 +89,7 @@ RULES: Mapping[str, GainPairRule] = {
 }
 """How the arms propose replies that learn from recorded play."""
 ARMS = (*ONLINE, *RULES)
-MAIN = tuple(arm for arm in ARMS if arm not in ("win", "igpo_separate"))
+MAIN = tuple(arm for arm in ARMS if arm != "igpo_separate")
 
 
 PAIRS_LR = 1e-4
