@@ -9,15 +9,15 @@ Every arm plays games of training secrets, 1,600 for each seed, or as many as ta
     starpo          outcome and penalties, one advantage for the whole game
     return_to_go    the same rewards, each once on its turn, unbiased credit per turn
     delta_belief    ΔBelief-RL, equations 3 and 4
-    igpo            IGPO as published: success and the gain in probability of the truth, `train.igpo`
-    igpo_separate   the same with gains and outcomes normalised apart, as its training script has it
     win             success alone, one advantage for the whole game: IGPO without gains and credit per turn
+    igpo            IGPO as published: success and the gain in probability of the truth, `train.igpo`
     exact_gain      as return_to_go, with the gain in bits of the exact posterior
     gain_pairs      DPO of questions of high over low expected gain, one pair a turn, `train.gain_pairs`
     belief_pairs    the same by the model's own change of belief
-    best_of_n       SFT on the wins of the same play as gain_pairs: the best of 8 by expected gain
+    best_of_n       SFT on the wins of such play: the best of 8 by expected gain
+    igpo_separate   with `--only`: IGPO with gains and outcomes normalised apart, as its training script has it
 
-The last three propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them at as many
+Pairs and best of n propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them at as many
 games as the others, which take 8 times as many replies. Rows and models are kept in `runs/neighbours`, by game version,
 base and settings; an interrupted script goes on.
 """
@@ -39,10 +39,10 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "delta_belief"))
 import common
 from common import ARMS as GIVEN
-from common import Lab, Row, kept, make_game, make_player, with_online
+from common import Lab, Row, kept, make_player, with_online
 from rows import Cell, save_table
 
-from sonde.core import AGENT, Trajectory
+from sonde.core import AGENT, Env, Trajectory
 from sonde.evaluation.metrics import Estimate, rate
 from sonde.evaluation.per_turn import marked_turns
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -61,6 +61,11 @@ NOTHING = 1e-9
 """Bits below which a question has nothing to tell."""
 
 
+def make_game() -> Env[Any]:
+    """What is played; the posterior also learns from what the rule user cannot answer, as is exact for that user."""
+    return common.make_game(evidence="silences")
+
+
 def make_igpo(**credit: Any) -> Training:
     """IGPO, with the belief in the truth asked for in the sentence that the base model knows."""
     return with_online(
@@ -72,9 +77,9 @@ ONLINE: Mapping[str, Callable[[], Training]] = {
     "starpo": GIVEN["starpo"],
     "return_to_go": GIVEN["outcome_to_go"],
     "delta_belief": GIVEN["delta_belief"],
+    "win": GIVEN["win"],
     "igpo": make_igpo,
     "igpo_separate": partial(make_igpo, norm="separate"),
-    "win": GIVEN["win"],
     "exact_gain": GIVEN["exact"],
 }
 RULES: Mapping[str, GainPairRule] = {
@@ -84,6 +89,7 @@ RULES: Mapping[str, GainPairRule] = {
 }
 """How the arms propose replies that learn from recorded play."""
 ARMS = (*ONLINE, *RULES)
+MAIN = tuple(arm for arm in ARMS if arm != "igpo_separate")
 
 
 PAIRS_LR = 1e-4
@@ -160,7 +166,7 @@ def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
     return {
         "drawn": test_play(model, 1.0, lab.samples, seed),
         "greedy": test_play(model, 0.0, 1, seed),
-        "met": test_play(model, 1.0, 1, seed, split="train"),
+        "met": test_play(model, 1.0, lab.samples, seed, split="train"),
     }
 
 
@@ -225,7 +231,7 @@ def format_estimate(found: Estimate) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=ARMS, default=ARMS, help="these arms")
+    parser.add_argument("--only", nargs="+", choices=ARMS, default=MAIN, help="these arms")
     parser.add_argument("--games", action="store_true", help="also the last three at as many games")
     parser.add_argument("--model", default=common.BASE, help=f"the base model (default {common.BASE})")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of {BATCH} games (default {STEPS})")
@@ -242,14 +248,22 @@ def main() -> None:
         lab = replace(lab, out=args.out / "quick", steps=2, seeds=1, samples=1)
     table = [tabulate_arm(name, rows) for name, rows in run_arms(lab, args.only, args.games).items()]
     if args.save:
-        command = f"python recipes/neighbours/compare.py{' --games' if args.games else ''}"
-        save_table("neighbours", "compare", command, COLUMNS, table, range(lab.seeds))
+        save_table("neighbours", "compare", spell_command(), COLUMNS, table, range(lab.seeds))
     if args.json:
         print(json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in table]))
         return
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for row in table:
         print(f"| {' | '.join(map(str, row))} |")
+
+
+def spell_command() -> str:
+    """The command that was given, without where its rows are."""
+    given = list(sys.argv[1:])
+    for name, values in (("--save", 1), ("--json", 1), ("--out", 2)):
+        if name in given:
+            del given[given.index(name) : given.index(name) + values]
+    return " ".join(["python recipes/neighbours/compare.py", *given])
 
 
 def run_arms(lab: Lab, arms: Sequence[str], games: bool) -> dict[str, list[Row]]:
