@@ -29,8 +29,8 @@ CORE_TESTS := $(addprefix tests/,_util core runs/store envs/test_golden.py runs/
 # verifiers, OpenEnv, MCP and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
 # of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
-HOST_EXTRAS := chess,gymnasium,mcp,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(addprefix tests/interop/,inward outward/test_mcp.py outward/test_openenv.py outward/test_verifiers.py)
+HOST_EXTRAS := chess,gymnasium,mcp,openenv,skyrl-gym,test,textarena,track,verifiers
+HOST_TESTS := $(addprefix tests/interop/,inward outward/test_mcp.py outward/test_openenv.py outward/test_verifiers.py) tests/evaluation/test_trackers.py
 
 # verl and SkyRL pin older versions, and what calls our adapters runs with ours: a folder of packages without their dependencies.
 VERL := .venv-verl

@@ -155,6 +155,18 @@ MODELS_COMMANDS = (
         "sonde models list",
     ),
 )  # fmt: skip
+HUB_COMMANDS = (
+    Entry(
+        None, "push", "hub:PushCommand",
+        'Upload a run, a dataset or a trained model to a hub.',
+        "sonde hub push runs/a me/wordle-runs",
+    ),
+    Entry(
+        None, "pull", "hub:PullCommand",
+        'Download a run, a dataset or a model from a hub into a new folder.',
+        "sonde hub pull me/wordle-runs --out runs/theirs",
+    ),
+)  # fmt: skip
 
 
 def load_command(entry: Entry) -> TyperCommand:
@@ -201,6 +213,7 @@ app.add_typer(make_group(DATASET_COMMANDS, help="Datasets for offline learning."
 app.add_typer(
     make_group(MODELS_COMMANDS, help="Small models that run on a laptop."), name="models", rich_help_panel=DATA
 )
+app.add_typer(make_group(HUB_COMMANDS, help="Runs, datasets and models on a hub."), name="hub", rich_help_panel=DATA)
 
 
 def _print_version(wanted: bool) -> None:

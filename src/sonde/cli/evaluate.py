@@ -30,6 +30,7 @@ from sonde.evaluation.suites import (
     paper_score,
     suite_environments,
 )
+from sonde.evaluation.trackers import check_trackers, report_evaluation
 from sonde.models.files.shipped import check_plays
 from sonde.runs.games import add_judge_seat
 from sonde.runs.rollout import OnDone
@@ -222,11 +223,13 @@ class EvalCommand(PlayOptions):
     submit: Annotated[
         Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
     ] = None
+    track: opt.TrackOpt = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         if self.submit is not None:
             self._check_submission(self.submit)
+        check_trackers(self.track or ())
         prepared = self._prepare_all()
         _check_tags(self.by or (), [group_tags({task.id: task.tags for task in run.tasks}) for run in prepared])
         if self.dry_run:
@@ -236,6 +239,7 @@ class EvalCommand(PlayOptions):
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
         _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or ())
+        _track_evaluations(done, self.track or ())
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
         if self.submit is not None and self.suite is not None:
@@ -319,6 +323,12 @@ def _show_evaluations(
     print_written(*folders, *([report] if report else []))
 
 
+def _track_evaluations(done: list[Evaluation], trackers: Sequence[str]) -> None:
+    for tracker in trackers:
+        for evaluation in done:
+            report_evaluation(evaluation, tracker)
+
+
 def _check_tags(by: Sequence[str], divided: Sequence[Mapping[str, object]]) -> None:
     """Raise `UserError` for a tag that divides the tasks of no evaluation."""
     known = {tag for tags in divided for tag in tags}
@@ -365,15 +375,18 @@ class RescoreCommand:
         bool, Option("--gains/--no-gains", help="Exact information gain per turn, computed once and stored.")
     ] = True
     by: opt.ByOpt = None
+    track: opt.TrackOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
+        check_trackers(self.track or ())
         opt.trust_runs([self.folder], self.trusted)
         stored = Run.load(self.folder)
         evaluation = rescore_with_progress(reopen_run(stored, gains=self.gains), self.folder, len(stored))
         _check_tags(self.by or (), [evaluation.by_tag])
         _show_evaluations([evaluation], [self.folder], None, self.as_json, by=self.by or ())
+        _track_evaluations([evaluation], self.track or ())
 
 
 @dataclass(frozen=True, kw_only=True)
