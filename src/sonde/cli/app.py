@@ -131,6 +131,11 @@ COMMANDS = (
         "sonde show mastermind",
     ),
     Entry(
+        ENVIRONMENTS, "schema", "schema:SchemaCommand",
+        'Print the JSON schema of a configuration file, with which an editor completes and checks it.',
+        "sonde schema run --out run.schema.json",
+    ),
+    Entry(
         ENVIRONMENTS, "prompts", "prompts:PromptsCommand",
         'Write the prompts of an environment, or of an agent made of several calls, as files to change.',
         "sonde prompts wordle --out my-prompts",
