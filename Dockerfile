@@ -3,7 +3,7 @@
 FROM python:3.12-slim
 ARG EXTRAS=openenv
 WORKDIR /build
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY src src
 RUN pip install --no-cache-dir ".[${EXTRAS}]" && rm -rf /build
 RUN useradd --create-home player

@@ -36,13 +36,15 @@ def count_defects(trajectory: Trajectory) -> ReplyCounts:
 DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "invalid": lambda t: "invalid" in curves.marked_turns(t),
     "repeated": lambda t: "repeated" in curves.marked_turns(t),
+    "not_understood": lambda t: "not_understood" in curves.marked_turns(t),
+    "not_known": lambda t: "not_known" in curves.marked_turns(t),
     "truncated": lambda t: count_defects(t).cut > 0,
     "reasoning_only": lambda t: count_defects(t).thoughts > 0,
     "refused": lambda t: count_defects(t).refused > 0,
     "bad_call": lambda t: count_defects(t).bad_calls > 0,
 }
-"""For each defect, a test of whether any reply of an episode has it. A reply that cannot be parsed at all is an outcome
-(`format`)."""
+"""For each defect, a test of whether any reply of an episode has it, or got such a reply from the user. A reply that
+cannot be parsed at all is an outcome (`format`)."""
 
 
 def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Row:
     entropy: tuple[float, ...] | None = None
     gains: tuple[Gain, ...] | None = None
     called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The turns, from 0, that the environment marked `invalid` or `repeated`."""
+    """The turns, from 0, that the environment marked `invalid`, `repeated`, `not_understood` or `not_known`."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """The tags of its task."""
     regret: float | None = None

@@ -18,6 +18,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 from zlib import crc32
 
@@ -144,13 +145,21 @@ def render_prompt(messages: Sequence[Message]) -> array[int]:
     prompt = array("i")
     for message in messages:
         c = message.completion
-        own = c is not None and c.model == "fake" and c.text == message.content
+        if c is None or c.model != "fake" or c.text != message.content:
+            prompt.extend(_encode_message(message.role, message.content))
+            continue
         prompt.append(ROLES[message.role])
-        prompt.extend(c.ids if own else _encode_bytes(message.content))  # pyright: ignore[reportOptionalMemberAccess]
+        prompt.extend(c.ids)
         if prompt[-1] != END:
             prompt.append(END)
     prompt.append(ROLES["assistant"])
     return prompt
+
+
+@lru_cache(maxsize=1 << 10)
+def _encode_message(role: str, content: str) -> array[int]:
+    """A message of the chat template, which no caller changes."""
+    return array("i", [ROLES[role], *_encode_bytes(content), END])
 
 
 def _previous_ids(messages: Sequence[Message]) -> array[int]:

@@ -95,7 +95,12 @@ class Wordle(CertainEnv[State], AnswerTags):
             support=f"all answer words of the preset: {sizes}",
             source=preset.source,
             reference="entropy",
-            departures=("words from SCOWL", rule, *(() if self._is_lmrl else self.paprika_departures)),
+            departures=(
+                "words from SCOWL",
+                rule,
+                *(("data have 4.75 guesses and 72 % found (table 1: 4.82, 70 %)",) if self._is_lmrl else ()),
+                *(() if self._is_lmrl else self.paprika_departures),
+            ),
         )
 
     def split(self, split: str) -> Sequence[Task]:

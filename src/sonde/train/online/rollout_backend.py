@@ -144,7 +144,9 @@ class ServerBackend:
             here = run_sync(self.hf.score_ids(probe))
         self.hf.release_cache()
         if self.main:
-            self.agreement.check_version(version, here, run_sync(self.server.score_ids(probe)))
+            there = run_sync(self.server.score_ids(probe))
+            run_sync(self.server.confirm_weights())  # another training may have published in between
+            self.agreement.check_version(version, here, there)
 
     def confirm(self) -> None:
         if self.main:
