@@ -136,6 +136,11 @@ COMMANDS = (
         "sonde show mastermind",
     ),
     Entry(
+        ENVIRONMENTS, "schema", "schema:SchemaCommand",
+        'Print the JSON schema of a configuration file, with which an editor completes and checks it.',
+        "sonde schema run --out run.schema.json",
+    ),
+    Entry(
         ENVIRONMENTS, "scale", "scale:ScaleCommand",
         'Measure what random play and the reference solver score in an environment: the 0 and the 100 of its scores.',
         "sonde scale my_game:MyGame",
@@ -168,6 +173,18 @@ MODELS_COMMANDS = (
         None, "list", "models:ListModelsCommand",
         'List the models that come with sonde or can be fetched, and the providers whose models have a short form.',
         "sonde models list",
+    ),
+)  # fmt: skip
+HUB_COMMANDS = (
+    Entry(
+        None, "push", "hub:PushCommand",
+        'Upload a run, a dataset or a trained model to a hub.',
+        "sonde hub push runs/a me/wordle-runs",
+    ),
+    Entry(
+        None, "pull", "hub:PullCommand",
+        'Download a run, a dataset or a model from a hub into a new folder.',
+        "sonde hub pull me/wordle-runs --out runs/theirs",
     ),
 )  # fmt: skip
 
@@ -216,6 +233,7 @@ app.add_typer(make_group(DATASET_COMMANDS, help="Datasets for offline learning."
 app.add_typer(
     make_group(MODELS_COMMANDS, help="Small models that run on a laptop."), name="models", rich_help_panel=DATA
 )
+app.add_typer(make_group(HUB_COMMANDS, help="Runs, datasets and models on a hub."), name="hub", rich_help_panel=DATA)
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,6 +31,7 @@ from sonde.evaluation.suites import (
     paper_score,
     suite_environments,
 )
+from sonde.evaluation.trackers import check_trackers, report_evaluation
 from sonde.models.files.shipped import check_plays
 from sonde.runs.games import add_judge_seat
 from sonde.runs.rollout import OnDone
@@ -226,11 +227,13 @@ class EvalCommand(PlayOptions):
         Path | None,
         Option(help="Write a leaderboard file of a suite, or of one environment, such as results/NAME.json."),
     ] = None
+    track: opt.TrackOpt = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         if self.submit is not None:
             self._check_submission(self.submit)
+        check_trackers(self.track or ())
         prepared = self._prepare_all()
         _check_tags(self.by or (), [group_tags({task.id: task.tags for task in run.tasks}) for run in prepared])
         if self.dry_run:
@@ -240,6 +243,7 @@ class EvalCommand(PlayOptions):
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
         _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or (), self._wanted_tasks)
+        _track_evaluations(done, self.track or ())
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
         if self.submit is not None:
@@ -331,6 +335,12 @@ def _show_evaluations(
     print_written(*folders, *([report] if report else []))
 
 
+def _track_evaluations(done: list[Evaluation], trackers: Sequence[str]) -> None:
+    for tracker in trackers:
+        for evaluation in done:
+            report_evaluation(evaluation, tracker)
+
+
 def _mean_json(done: Sequence[Evaluation], own_scale: str | None) -> dict[str, Any]:
     """The means over environments, each with the number of environments behind it."""
     mean: dict[str, Any] = {}
@@ -386,15 +396,18 @@ class RescoreCommand:
         bool, Option("--gains/--no-gains", help="Exact information gain per turn, computed once and stored.")
     ] = True
     by: opt.ByOpt = None
+    track: opt.TrackOpt = None
     trusted: opt.TrustOpt = False
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
+        check_trackers(self.track or ())
         opt.trust_runs([self.folder], self.trusted)
         stored = Run.load(self.folder)
         evaluation = rescore_with_progress(reopen_run(stored, gains=self.gains), self.folder, len(stored))
         _check_tags(self.by or (), [evaluation.by_tag])
         _show_evaluations([evaluation], [self.folder], None, self.as_json, by=self.by or ())
+        _track_evaluations([evaluation], self.track or ())
 
 
 @dataclass(frozen=True, kw_only=True)

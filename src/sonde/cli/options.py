@@ -199,6 +199,10 @@ OverrideOpt = Annotated[
 RunArg = Annotated[Path, Argument(help="A run folder.")]
 DryRunOpt = Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")]
 JsonOpt = Annotated[bool, Option("--json", help="Print JSON.")]
+TrackOpt = Annotated[
+    list[str] | None,
+    Option("--track", help="Also write the evaluation to this tracker: wandb or trackio, each installed by itself."),
+]
 ByOpt = Annotated[
     list[str] | None,
     Option(help="Also show success by a tag of the tasks, such as difficulty, length or category. JSON has all tags."),

@@ -223,7 +223,7 @@ READERS: Mapping[str, Callable[[str], Json]] = {
 
 
 def read_config(path: Path) -> dict[str, Json]:
-    """A configuration file: YAML, TOML or JSON by its ending."""
+    """A configuration file: YAML, TOML or JSON by its ending. `$schema`, which is for editors, is left out."""
     if path.suffix not in READERS:
         raise invalid("config", path.name, f"a file ending in {', '.join(READERS)}")
     try:
@@ -235,7 +235,7 @@ def read_config(path: Path) -> dict[str, Json]:
     if not isinstance(found, dict):
         raise UserError(f"config: {path}: allowed: a mapping at the top")
     check_keys(f"config: {path}", found)
-    return found
+    return {name: value for name, value in found.items() if name != "$schema"}
 
 
 def check_keys(field: str, value: Json) -> None:
