@@ -16,10 +16,10 @@ Ours: the cities and all facts about them (`data/`; both papers' lists are of th
 61 to train on and 12 to test, in the place of LMRL-Gym's 100 and of the 91 among them that PAPRIKA tests on: of 758
 cities 685 are PAPRIKA's; and the default user, `users:resident`, a program that answers truthfully what it understands
 as a whole, and otherwise says that it does not know, or does not understand. With it the filter is exact, up to what is
-not known of a city (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The prior is uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on
-this game; the training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for
-the word "or" in a message that wins; here proposed cities are counted, in every message, so that a refusal tells
-nothing.
+not known of a city (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The prior is
+uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on this game; the training
+tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or" in a
+message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
 
 A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can
 play its resident, there is no filter, and the rule user says that it does not know.
