@@ -14,6 +14,7 @@ from pathlib import Path
 
 import sonde
 from sonde.core import derive
+from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.user import true_reply
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +38,7 @@ def topics_by_kind(split: str) -> Mapping[str, Sequence[str]]:
     from gate import SORTS
 
     found: dict[str, dict[str, None]] = {}
-    for preset in sonde.core.find("twenty_questions").presets:
+    for preset in TwentyQuestions.presets:
         for task in sonde.make("twenty_questions", preset=preset).tasks(split):
             found.setdefault(SORTS.get(str(task.tags["category"]), "thing"), {})[str(task.hidden)] = None
     return {

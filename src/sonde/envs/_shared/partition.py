@@ -176,8 +176,8 @@ class _Questions:
         alive = np.flatnonzero(weights)
         columns, w = self.codes[:, alive], weights[alive]
         tiled, n = columns.ravel(), int(self.offsets[-1])
-        mass = np.bincount(tiled, np.tile(w, len(columns)), n)
-        logs = np.bincount(tiled, np.tile(_times_log(w), len(columns)), n)
+        mass = _sum_by_code(tiled, np.tile(w, len(columns)), n)
+        logs = _sum_by_code(tiled, np.tile(_times_log(w), len(columns)), n)
         found = _expected_gains(mass, logs, self.shares, self.offsets, rho)
         found[[row for key in asked for row in self._rows.get(key, ())]] = 0.0
         return found
@@ -206,6 +206,11 @@ def _expected_gains(mass: Floats, logs: Floats, shares: Floats, offsets: npt.NDA
     return np.maximum(0.0, gain - _times_log(goal) - _times_log(rest))
 
 
+def _sum_by_code(codes: npt.NDArray[Any], values: Floats, n: int) -> Floats:
+    """The sum of the values of each of n codes."""
+    return np.bincount(codes, values, n).astype(np.float64)
+
+
 def _times_log(x: Floats) -> Floats:
     """x log2 x, 0 at 0."""
     return x * np.log2(np.where(x > 0.0, x, 1.0))
@@ -225,6 +230,7 @@ class PartitionFilter(Filter):
         self._prior, self._weights, self._asked = prior, weights, asked
         self._seen: dict[tuple[str, str], PartitionFilter] = {}
         self._best: tuple[str, float] | None = None
+        self._entropy: float | None = None
 
     def _with_weights(self, weights: Floats, asked: frozenset[bytes]) -> PartitionFilter:
         found = PartitionFilter.__new__(PartitionFilter)
@@ -270,9 +276,11 @@ class PartitionFilter(Filter):
             return 0.0
         return float(self._weights[self._prior.members == index].sum())
 
-    @cached_property
+    @property
     def entropy(self) -> float:
-        return max(0.0, -float(_times_log(self._weights).sum()))
+        if self._entropy is None:
+            self._entropy = max(0.0, -float(_times_log(self._weights).sum()))
+        return self._entropy
 
     @property
     def lead(self) -> int:
@@ -286,8 +294,8 @@ class PartitionFilter(Filter):
         if not coded.splits or coded.key in self._asked:
             return 0.0
         n, shares = len(coded.replies) + _HEAD, np.array([*[0.0] * _HEAD, *coded.shares])
-        mass = np.bincount(coded.codes, self._weights, n)
-        logs = np.bincount(coded.codes, _times_log(self._weights), n)
+        mass = _sum_by_code(coded.codes, self._weights, n)
+        logs = _sum_by_code(coded.codes, _times_log(self._weights), n)
         return float(_expected_gains(mass, logs, shares, np.array([0, n]), self._prior.rho)[0])
 
     def question_gains(self) -> Mapping[str, float]:

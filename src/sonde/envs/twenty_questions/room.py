@@ -135,7 +135,7 @@ def read_topic_message(said: str) -> ReadClaim:
     return _read_cached(said)
 
 
-_ALWAYS = 15
+_ALWAYS = 7
 """Who hear yes, for one who hears no."""
 
 
