@@ -3,11 +3,12 @@
     python benchmarks/train.py                     all arms, 5 runs of each, in turn
     python benchmarks/train.py --arms bare sonde   some of them
 
-The model is a random Llama of 0.4 M weights (hidden 96, 3 layers, 320 words). The data are made-up dialogues of 2 to
-20 turns, 2 to 6 tokens told and 3 said per turn after an opening of 20 to 60; the two of a pair share the opening.
-Every arm takes the same number of steps of 16 dialogues (8 pairs) with AdamW, a cosine schedule and clipping, and
-writes no checkpoints. SFT learns the agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens
-after the opening, which costs it a larger head. Reference log-probabilities are computed beforehand and not timed.
+The model is a random Llama of 0.4 M weights (hidden 96, 3 layers, 320 words); SHAPE=135m in the environment makes it
+one of 135 M. The data are made-up dialogues of 2 to 20 turns, 2 to 6 tokens told and 3 said per turn after an opening of
+20 to 60; the two of a pair share the opening. Every arm takes the same number of steps of 16 dialogues (BATCH in the
+environment), or half as many pairs, with AdamW, a cosine schedule and clipping, and writes no checkpoints. SFT learns
+the agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens after the opening, which costs it a
+larger head. Reference log-probabilities are computed beforehand and not timed.
 
 Each run is a process of its own; its clock is the CPU time of the steps alone, found from runs of two lengths after a
 short one that warms up, and its tokens are those of the rows without padding. Ratios are of speeds in the same round;
@@ -34,7 +35,19 @@ from typing import Any
 from sonde.train.types import Pair, Row, Sample
 
 VOCAB, PAD = 320, 1
-BATCH = 16
+BATCH = int(os.environ.get("BATCH", "16"))
+SHAPE = os.environ.get("SHAPE", "tiny")
+"""`tiny`, or `135m`: that of SmolLM2-135M, with its whole vocabulary."""
+_SHAPES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "vocab_size": VOCAB, "hidden_size": 96, "intermediate_size": 256, "num_hidden_layers": 3,
+        "num_attention_heads": 4, "num_key_value_heads": 4,
+    },
+    "135m": {
+        "vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
+        "num_attention_heads": 9, "num_key_value_heads": 3,
+    },
+}  # fmt: skip
 LR = 5e-4
 
 
@@ -65,9 +78,8 @@ def make_llama() -> Any:
 
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=VOCAB, hidden_size=96, intermediate_size=256, num_hidden_layers=3, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=1024, tie_word_embeddings=True, bos_token_id=None,
-        eos_token_id=PAD, pad_token_id=PAD,
+        **_SHAPES[SHAPE], max_position_embeddings=1024, tie_word_embeddings=True, bos_token_id=None, eos_token_id=PAD,
+        pad_token_id=PAD,
     )  # fmt: skip
     return LlamaForCausalLM(config)
 
