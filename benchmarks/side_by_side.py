@@ -302,15 +302,18 @@ def start_up(code: str) -> Callable[[Size], float]:
     """Of a fresh interpreter; run once before, so that byte code is there."""
 
     def start(size: Size) -> float:
-        for _ in range(2):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise LookupError((done.stderr.splitlines() or ["no message"])[-1])
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        _run_code(code)
+        begun = cpu_seconds()
+        _run_code(code)
+        return cpu_seconds() - begun
 
     return start
+
+
+def _run_code(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LookupError((done.stderr.splitlines() or ["no message"])[-1])
 
 
 # --- memory: KB per episode ------------------------------------------------------------------------------------------
@@ -464,7 +467,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure_arm(*args.one, args.small)))
+        row, arm = args.one
+        print(json.dumps(measure_arm(row, arm, args.small)))
         return
     if not args.json:
         print(f"{'':20} {'cost':22} {'beside':13} {'sonde':>10} {'theirs':>10}   ratio, theirs / ours")

@@ -4,8 +4,8 @@
     python benchmarks/train.py --arms bare sonde   some of them
 
 The model is a random Llama of 0.4 M weights (hidden 96, 3 layers, 320 words); SHAPE=135m in the environment makes it
-one of 135 M. The data are made-up dialogues of 2 to 20 turns, 2 to 6 tokens told and 3 said per turn after an opening of
-20 to 60; the two of a pair share the opening. Every arm takes the same number of steps of 16 dialogues (BATCH in the
+one of 135 M. The data are made-up dialogues of 2 to 20 turns, 2 to 6 tokens told and 3 said per turn after an opening
+of 20 to 60; the two of a pair share the opening. Every arm takes the same number of steps of 16 dialogues (BATCH in the
 environment), or half as many pairs, with AdamW, a cosine schedule and clipping, and writes no checkpoints. SFT learns
 the agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens after the opening, which costs it a
 larger head. Reference log-probabilities are computed beforehand and not timed.
