@@ -32,6 +32,7 @@ import logging
 import multiprocessing
 import os
 import random
+import re
 import resource
 import statistics
 import subprocess
@@ -313,7 +314,10 @@ def start_up(code: str) -> Callable[[Size], float]:
 def _run_code(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LookupError((done.stderr.splitlines() or ["no message"])[-1])
+        said = (done.stderr.splitlines() or ["no message"])[-1]
+        if missing := re.fullmatch(r"ModuleNotFoundError: No module named '(.+)'", said):
+            raise ModuleNotFoundError(said, name=missing[1])
+        raise LookupError(said)
 
 
 # --- memory: KB per episode ------------------------------------------------------------------------------------------
