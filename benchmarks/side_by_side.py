@@ -287,10 +287,11 @@ def decode_vllm(size: Size) -> float:
 
 def train_arm(arm: str) -> Callable[[Size], float]:
     def train(size: Size) -> float:
-        os.environ |= {"SHAPE": "135m", "BATCH": str(size.batch)}
-        from train import measure_way
+        os.environ["BATCH"] = str(size.batch)
+        import train as benchmark
 
-        found = measure_way(arm, size.steps, 0)
+        benchmark.SHAPE["name"] = "135m"
+        found = benchmark.measure_way(arm, size.steps, 0)
         return found["seconds"] / found["tokens"] * 1e6
 
     return train

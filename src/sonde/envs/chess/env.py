@@ -35,6 +35,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, invalid, unknown
 from sonde.core.seeding import Rng
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from . import position as boards
@@ -210,6 +211,9 @@ class Chess(Env[State]):
             return None
         plies = boards.plies_after_moves(state.fen)
         return {san: 0.0 if n is None else discount ** (n // 2) for san, n in plies.items()}
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("The move, in standard algebraic notation.")
 
     def say(self, answer: str) -> str:
         return boards.space_characters(answer) if boards.SAN.fullmatch(answer) else answer

@@ -24,7 +24,7 @@ from sonde._util.folders import data_file
 from .._shared.english.tokens import ascii_lower, tokenize, word_stem
 from .answering import answer_finding, answer_message
 from .products import Product, load_products
-from .reading import UNKNOWN, Query, answer_everyday, read_support_message
+from .reading import UNANSWERED, UNKNOWN, Query, answer_everyday, read_support_message
 
 WHAT: Final = "What exactly is the matter, and with which of your things?"
 """The listed question about the product and its symptom."""
@@ -126,7 +126,7 @@ def answer_at_home(product: str, cause: int, values: tuple[int, ...], said: str)
     if neighbour := find_neighbour(product, said):
         return f"There is nothing wrong with {_owned(load_products()[neighbour])}."
     query = read_support_message(product, said)
-    if query.kind in ("unknown", "unclear", "talk") and _asks_for_trouble(product, query, said):
+    if query.kind in (*UNANSWERED, "talk") and _asks_for_trouble(product, query, said):
         return f"It is about {_owned(own)}: {own.symptom}."
     return answer_message(own, query, cause, values, said)
 
@@ -134,7 +134,7 @@ def answer_at_home(product: str, cause: int, values: tuple[int, ...], said: str)
 def has_meaning_at_home(product: str, said: str) -> bool:
     """Whether the customer understands a message, as one about this product or about another one."""
     query = read_support_message(product, said)
-    known = query.kind not in ("unknown", "unclear") or _asks_for_trouble(product, query, said)
+    known = query.kind not in UNANSWERED or _asks_for_trouble(product, query, said)
     return known or bool(find_neighbour(product, said))
 
 

@@ -19,7 +19,7 @@ from .._shared.rule_user import Ruled
 from .answering import answer_finding, answer_message
 from .households import answer_at_home, has_meaning_at_home, reply_chances
 from .products import Product, load_products
-from .reading import read_support_message
+from .reading import UNANSWERED, read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Customer(Ruled):
         product, said = view.private["product"], view.private["question"]
         if product and view.private.get("household"):
             return has_meaning_at_home(product, said)
-        return bool(product) and read_support_message(product, said).kind not in ("unknown", "unclear")
+        return bool(product) and read_support_message(product, said).kind not in UNANSWERED
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """The likelihood for a first message about its subject, with unknown findings."""

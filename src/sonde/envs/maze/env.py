@@ -48,6 +48,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json, Rules, content_hash
 
 from .grid import (
@@ -324,6 +325,9 @@ class Maze(CertainEnv[State]):
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; moving into a wall is legal."""
         return MOVES
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(MOVES, "The move.")
 
     def say(self, answer: str) -> str:
         return f"{answer}\n" if self._by_code else answer

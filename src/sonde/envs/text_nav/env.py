@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde._util.frozen import freeze
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.tools import text_schema
 from sonde.core.types import EMPTY, Json, content_hash
 
 from .._shared.prompts import load_pieces
@@ -254,6 +255,9 @@ class TextNav(CertainEnv[State]):
     def actions(self, state: State) -> Sequence[str] | None:
         """The admissible commands: those that change something where the walker is."""
         return admissible_commands(state.world)
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("The command.")
 
     def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
         """The value of each admissible command with the shortest plan from there on, discounted per command and without
