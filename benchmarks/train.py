@@ -41,7 +41,7 @@ from sonde.train.types import Pair, Row, Sample
 VOCAB, PAD = 320, 1
 BATCH = int(os.environ.get("BATCH", "16"))
 LR = 5e-4
-SHAPES: dict[str, dict[str, int]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {
         "vocab_size": VOCAB, "hidden_size": 96, "intermediate_size": 256, "num_hidden_layers": 3,
         "num_attention_heads": 4, "num_key_value_heads": 4,
