@@ -6,11 +6,12 @@
 
 The model is a random Llama of 0.4 M weights (hidden 96, 3 layers, 320 words), or one of the shape of SmolLM2-135M. The
 data are made-up dialogues of 2 to 20 turns, 2 to 6 tokens told and 3 said per turn after an opening of 20 to 60; the
-two of a pair share the opening. Every arm takes the same number of steps of 16 dialogues (8 pairs) with AdamW, a cosine
-schedule and clipping, and writes no checkpoints. SFT learns the agent's tokens in every arm; DPO does in sonde, while
-TRL's counts all tokens after the opening, which costs it a larger head. GRPO trains both on the same made-up rollouts,
-two of an opening, with given log-probabilities; nothing is played. TRL packs rows of about as many tokens as the
-dialogues of a step have, one a step. Reference log-probabilities are computed beforehand and not timed.
+two of a pair share the opening. Every arm takes the same number of steps of 16 dialogues (8 pairs; BATCH in the
+environment is another size) with AdamW, a cosine schedule and clipping, and writes no checkpoints. SFT learns the
+agent's tokens in every arm; DPO does in sonde, while TRL's counts all tokens after the opening, which costs it a larger
+head. GRPO trains both on the same made-up rollouts, two of an opening, with given log-probabilities; nothing is played.
+TRL packs rows of about as many tokens as the dialogues of a step have, one a step. Reference log-probabilities are
+computed beforehand and not timed.
 
 Each run is a process of its own; its clock is the CPU time of the steps alone, found from runs of two lengths after a
 short one that warms up, and its tokens are those of the rows without padding. Ratios are of speeds in the same round;
@@ -38,9 +39,9 @@ from typing import Any
 from sonde.train.types import Pair, Row, Sample
 
 VOCAB, PAD = 320, 1
-BATCH = 16
+BATCH = int(os.environ.get("BATCH", "16"))
 LR = 5e-4
-SHAPES: dict[str, dict[str, int]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "tiny": {
         "vocab_size": VOCAB, "hidden_size": 96, "intermediate_size": 256, "num_hidden_layers": 3,
         "num_attention_heads": 4, "num_key_value_heads": 4,

@@ -25,7 +25,7 @@ from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
 from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
-from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash
+from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash, hash_texts
 from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
@@ -132,7 +132,7 @@ class Episode(NamedTuple):
         """Content hash of the world and everything said in it; forks of one prefix share the prefix's id."""
         value = content_hash([self.env.config, self.task.id, self.seed])
         for act in self.acts:
-            value = content_hash([value, act.seat, act.action.text])
+            value = hash_texts(value, act.seat, act.action.text)
         return value
 
     def fork(self, *, sample: int) -> Episode:

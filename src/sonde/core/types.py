@@ -15,6 +15,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from json.encoder import encode_basestring_ascii
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -41,6 +42,16 @@ def content_hash(value: Json) -> str:
     """Twenty hexadecimal digits that identify a JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+def hash_texts(*texts: str) -> str:
+    """`content_hash` of a list of texts, in a third of the time.
+
+    >>> hash_texts("a", "\u00e9") == content_hash(["a", "\u00e9"])
+    True
+    """
+    text = ",".join(map(encode_basestring_ascii, texts))
+    return blake2b(f"[{text}]".encode(), digest_size=10).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde._util.argument_checks import Checked, check_call
+from sonde._util.garbage import collect_garbage_rarely
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -201,10 +202,11 @@ async def stream_trajectories(
     stream = (
         _play_in_lockstep(env, policies, meter, plan) if programs else _play_concurrently(env, policies, meter, plan)
     )
-    async with aclosing(stream):
-        async for trajectory in stream:
-            yield trajectory
-            breaker.count_failure(trajectory)
+    with collect_garbage_rarely():
+        async with aclosing(stream):
+            async for trajectory in stream:
+                yield trajectory
+                breaker.count_failure(trajectory)
     meter.report_unplayed()
 
 

@@ -8,7 +8,7 @@ language model; regret.
 
 Ours: the products, rules and customer of `customer_service` (`world.py`), so that the truth, the optimal value and the
 posterior are exact. A customer owns three or four products (`households.py`), one of which gives trouble, and the
-first message fits any of them: at first 13 to 18 causes are possible, which questions tell apart. With the causes of
+first message fits any of them: at first 12 to 18 causes are possible, which questions tell apart. With the causes of
 one product alone, random listed messages solve six cases in ten; the paper describes an action space too large for
 that. Every period is a sub-episode of one step. The case ends when it is solved: from there on optimal play has no
 regret. Optimal play in the true world proposes the right fix in the first period, so the regret of a trial is the
@@ -80,7 +80,7 @@ class CustomerServiceBandit(Service):
             preset=self.preset,
             max_turns=self.turns,
             reward_range=(0.0, 1.0),
-            support="all causes of the customer's products, 13 to 18: every product alike, its causes by their weights",
+            support="all causes of the customer's products, 12 to 18: every product alike, its causes by their weights",
             source="Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2",
             seats=self.seats("users:customer"),
             assumes=self.assumed_users("users:customer"),
