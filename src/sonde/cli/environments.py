@@ -68,7 +68,7 @@ class ListCommand:
             return
         for group, rows in found.items():
             if rows:
-                out.print(tables.name_table(group, rows.items()))
+                out.print(tables.NameTable(group, rows.items()))
                 out.print()
 
 
@@ -96,7 +96,7 @@ class ShowCommand:
         if self.as_json:
             out.print_json(json.dumps({**facts, "opening": opening}))
             return
-        out.print(tables.name_table(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
+        out.print(tables.NameTable(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
         out.print()
         out.print(opening, highlight=False)
 
