@@ -44,3 +44,15 @@ def test_layouts_by_width() -> None:
 def test_cells_and_columns_are_as_many() -> None:
     with pytest.raises(ValueError, match="1 cells for 2 columns"):
         ResultTable(("a",), ("b",)).add_row("x")
+
+
+def test_list_groups_environments_by_suite() -> None:
+    """Each environment stands once; --suite shows those of one, and names the suites where there is none."""
+    lines = invoke("list", "envs").splitlines()
+    assert "envs, suite paprika (PAPRIKA)" in lines
+    assert {name: sum(line.startswith(f"{name} ") for line in lines) for name in sonde.names("envs")} == dict.fromkeys(
+        sonde.names("envs"), 1
+    )
+    shown = json.loads(invoke("list", "--suite", "mtp", "--json"))
+    assert sorted(shown["envs"]) == sorted(name for name, _ in suite_environments("mtp"))
+    assert "did you mean 'mtp'" in invoke("list", "--suite", "mpt", status=2)
