@@ -43,8 +43,12 @@ ENGINES_PYTHON ?= $(BIN)/python
 .PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts verl engines ci lint types layers docs package install dev clean
 .DEFAULT_GOAL := demo
 
-demo: install
-	$(BIN)/python -m sonde.demo $(if $(FULL),--full)
+demo: announce-demo install
+	@$(BIN)/python -m sonde.demo $(if $(FULL),--full)
+
+.PHONY: announce-demo
+announce-demo:
+	@echo "sonde demo: installs into $(VENV) (once), plays with a small language model, trains a tiny one, writes runs/demo/report.html"
 
 test: dev
 	$(BIN)/python -m pytest -m "not slow and not thorough" -n $(JOBS) --dist worksteal
@@ -104,10 +108,10 @@ clean:
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
-	@start=$$(date +%s); $(BIN)/$(INSTALL) -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(BIN)/$(INSTALL) --quiet -e '.[train]' && touch $@ && echo "set-up: $$(( $$(date +%s) - start )) s"
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
-	@start=$$(date +%s); $(BIN)/$(INSTALL) -e '.[train,dev]' && touch $(VENV)/installed $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(BIN)/$(INSTALL) --quiet -e '.[train,dev]' && touch $(VENV)/installed $@ && echo "set-up for development: $$(( $$(date +%s) - start )) s"
 
 $(CORE)/installed: pyproject.toml constraints.txt
 	rm -rf $(CORE); $(CORE_PYTHON) -m venv $(CORE)

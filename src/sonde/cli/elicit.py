@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 from typer import Option
 
@@ -31,6 +29,7 @@ from .estimate import CHARACTERS_PER_TOKEN
 from .overrides import apply_overrides
 from .players import agent_config
 from .progress import step_progress
+from .result_table import ResultTable
 from .tables import NOT_AVAILABLE
 from .terminal import print_result
 
@@ -193,10 +192,8 @@ def summary_table(found: Mapping[str, BeliefSummary]) -> Group:
     """The probability of the truth by turn, for wins and losses, beside the exact posterior where there is one."""
     every = found["all"]
     compared = bool(every.divergence)
-    curve = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     heads = ["turn", "episodes", "ln b", "won", "lost", *(["belief", "exact", "KL", "TV"] if compared else [])]
-    for head in heads:
-        curve.add_column(head, justify="right", no_wrap=True)
+    curve = ResultTable((), heads)
     columns = [every.target, found["won"].target, found["lost"].target]
     columns += [every.believed, every.exact, every.divergence, every.variation] if compared else []
     for t in _shown_turns(len(every.target)):
@@ -218,8 +215,8 @@ def _format_at(column: tuple[Estimate, ...], t: int) -> str:
     return f"{column[t].mean:.3f}" if t < len(column) else ""
 
 
-def _metric_tables(found: Mapping[str, BeliefSummary]) -> list[Table]:
-    """One row per metric, over all episodes and by outcome; rows without values are left out. Names fit 80 columns."""
+def _metric_tables(found: Mapping[str, BeliefSummary]) -> list[ResultTable]:
+    """One row per metric, over all episodes and by outcome; rows without values are left out."""
     rows = {
         "calibration (ECE)": lambda s: s.reliability and s.reliability.ece,
         "corr. truth gain": lambda s: s.correlation_truth,
@@ -232,10 +229,7 @@ def _metric_tables(found: Mapping[str, BeliefSummary]) -> list[Table]:
     kept = {name: values for name, values in kept.items() if any(v is not None for v in values)}
     if not kept:
         return []
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    shown.add_column("")
-    for part in ("all", "won", "lost"):
-        shown.add_column(f"{part} ({found[part].episodes})", justify="right", no_wrap=True)
+    shown = ResultTable(("",), [f"{part} ({found[part].episodes})" for part in ("all", "won", "lost")])
     for name, values in kept.items():
         shown.add_row(name, *(_format_interval(v) for v in values))
     return [shown]

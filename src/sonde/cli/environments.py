@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
@@ -38,6 +38,7 @@ from sonde.core import (
 from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
 from sonde.core.registry import check_recorded, read_summary
+from sonde.evaluation.suites import TITLES, suite_environments
 from sonde.runs.rollout import close
 
 from . import options as opt
@@ -45,6 +46,8 @@ from . import tables
 from .players import make_environment, model_seats
 from .terminal import out
 
+LISTED = {"paprika": TITLES["paprika"], **TITLES}
+"""Suites as `sonde list` shows them, the one with the most environments first."""
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
@@ -57,19 +60,44 @@ class ListCommand:
     """List everything that has a name: environments, agents, users, models, training objectives."""
 
     kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
+    suite: Annotated[str | None, Option("--suite", help="Only the environments of this suite.")] = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
         if self.kind and self.kind not in KINDS:
             raise unknown("kind", self.kind, KINDS)
+        if self.suite is not None and self.kind not in ("", "envs"):
+            raise UserError(f"--suite: got {self.suite}, allowed: with envs, whose suites they are")
         found = {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        if self.suite is not None:
+            mine = dict(suite_environments(self.suite))
+            found = {"envs": {name: about for name, about in found["envs"].items() if name in mine}}
         if self.as_json:
             out.print_json(json.dumps(found))
             return
         for group, rows in found.items():
-            if rows:
-                out.print(tables.name_table(group, rows.items()))
-                out.print()
+            for title, part in _split_by_suite(rows) if group == "envs" and not self.suite else ((group, rows),):
+                if part:
+                    out.print(tables.NameTable(self.suite or title, part.items()))
+                    out.print()
+
+
+def _split_by_suite(rows: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Environments below the suites that they belong to, each once: below the first, with the others named."""
+    members = {suite: dict(suite_environments(suite)) for suite in LISTED}
+    placed: set[str] = set()
+    for suite, title in LISTED.items():
+        mine = {name: about for name, about in rows.items() if name in members[suite] and name not in placed}
+        placed |= set(mine)
+        also = {name: [other for other in LISTED if other != suite and name in members[other]] for name in mine}
+        yield (
+            f"envs, suite {suite} ({title.partition(':')[0]})",
+            {
+                name: about + (f" Also in {', '.join(also[name])}." if also[name] else "")
+                for name, about in mine.items()
+            },
+        )
+    yield "envs, in no suite", {name: about for name, about in rows.items() if name not in placed}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +124,7 @@ class ShowCommand:
         if self.as_json:
             out.print_json(json.dumps({**facts, "opening": opening}))
             return
-        out.print(tables.name_table(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
+        out.print(tables.NameTable(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
         out.print()
         out.print(opening, highlight=False)
 

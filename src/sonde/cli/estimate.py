@@ -12,7 +12,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, cast
 
 from rich.console import Console
-from rich.table import Table
 
 from sonde.agents._shared.calls import ComposedAgent
 from sonde.agents.best_of_n import BestOfN
@@ -23,6 +22,8 @@ from sonde.core import AGENT, AnyPolicy, Env, Episode, EpisodePolicy, Model, Pol
 from sonde.core.types import Json
 from sonde.runs.display_names import policy_label
 from sonde.runs.run import PreparedRun
+
+from .result_table import ResultTable
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the estimate bounds the turns, not the tokeniser."""
@@ -170,16 +171,14 @@ def print_estimate(plays: Sequence[PlannedPlay | PreparedRun], out: Console, as_
     if as_json:
         out.print_json(json.dumps(found))
         return
-    table = Table(title="At most; about 4 characters per token, every reply as long as allowed")
-    names = [name for name in found[0] if name != "seats"]
+    names = [name for name in found[0] if name not in ("seats", "environment")]
     names = [name for name in names if name != "asked_again" or any(row["asked_again"] for row in found)]
-    for name in names:
-        first = name == "environment"
-        table.add_column(name.replace("_", " "), justify="left" if first else "right", no_wrap=first)
+    title = "At most; about 4 characters per token, every reply as long as allowed"
+    table = ResultTable(("environment",), [name.replace("_", " ") for name in names], title)
     for row in found:
-        table.add_row(*(_format_cell(row[name]) for name in names))
+        table.add_row(row["environment"], *(_format_cell(row[name]) for name in names))
         for seat, parts in row["seats"].items() if len(row["seats"]) > 1 else ():
-            table.add_row(f"  {seat}", *(_format_cell(parts.get(name, "")) for name in names[1:]))
+            table.add_row(f"  {seat}", *(_format_cell(parts.get(name, "")) for name in names))
     out.print(table)
     if "asked_again" in names:
         out.print("asked again: more calls, at worst, where replies cannot be used; not among the tokens.")

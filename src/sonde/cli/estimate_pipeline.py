@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from sonde.core.types import Json
 from sonde.train.paprika import PlannedRun
 
 from .estimate import estimate_costs
+from .result_table import ResultTable
 
 COUNTS = ("episodes", "calls", "asked_again", "prompt_tokens", "completion_tokens")
 
@@ -35,15 +34,14 @@ def print_pipeline_estimate(plan: Sequence[PlannedRun], out: Console, as_json: b
         out.print_json(json.dumps(rows))
         return
     about = "Play at most; about 4 characters per token, every reply as long as allowed"
-    table = Table(title=about, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    names = [name for name in rows[0] if name != "asked_again" or any(row[name] for row in rows)]
-    for name in names:
-        words = name in ("stage", "environment")
-        table.add_column(name.replace("_", " "), justify="left" if words else "right", no_wrap=words)
+    words = ("stage", "environment")
+    numbers = [name for name in rows[0] if name not in words]
+    numbers = [name for name in numbers if name != "asked_again" or any(row[name] for row in rows)]
+    table = ResultTable(words, [name.replace("_", " ") for name in numbers], about)
     for row in rows:
         if row["stage"] == "total":
             table.add_section()
-        table.add_row(*(_format_cell(row[name]) for name in names))
+        table.add_row(*(_format_cell(row[name]) for name in (*words, *numbers)))
     out.print(table)
     out.print("models: rounds that play, or models that are evaluated. Training itself is not in it.")
 

@@ -38,9 +38,9 @@ class ListModelsCommand:
 
         rows = [(n, f"{w.title}, {w.size / 1e6:.0f} MB, {w.licence}, from {w.requirement}") for n, w in KNOWN.items()]
         rows += [(n, f"{m.title}, {m.size / 1e6:.1f} MB, {m.licence}, with sonde") for n, m in SHIPPED.items()]
-        out.print(tables.name_table("models", rows))
+        out.print(tables.NameTable("models", rows))
         out.print()
         hosts = [
             (f"{n}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for n, p in load_providers().items()
         ]
-        out.print(tables.name_table("providers", hosts))
+        out.print(tables.NameTable("providers", hosts))

@@ -27,10 +27,10 @@ from sonde.evaluation.scale import (
 )
 
 from . import options as opt
-from . import tables
 from .commands import command_line
 from .games import env_config, override_env
 from .progress import episode_progress
+from .result_table import ResultTable
 from .terminal import out, print_result, print_written
 
 WHERE = ("runs", "fresh", "as_json")
@@ -111,9 +111,8 @@ class ScaleCommand:
 
 def scale_table(env: Env[Any], entry: Mapping[str, Json]) -> Group:
     """The two ends with their mean returns, and whether they make a scale."""
-    table = tables.plain_table(
-        f"{env.name}, {env.spec.preset}", ("score", "policy"), ("test tasks", "mean return", "95 % interval")
-    )
+    columns = ("test tasks", "mean return", "95 % interval")
+    table = ResultTable(("score", "policy"), columns, f"{env.name}, {env.spec.preset}")
     bounds = entry_bounds(entry)
     for score, end, found in zip(("0", "100"), ENDS, bounds, strict=True):
         played = f"{found.n}x{entry[end]['k']}"

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -27,12 +29,14 @@ from sonde.evaluation.scale import explain_range
 from sonde.evaluation.suites import mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
+from .result_table import ResultTable
+
 NOT_AVAILABLE = "n/a"
 _PARTNERS = (
     "with: players of other seats that replaced the environments' own; such results are ranked among",
     "themselves, and their score is of the environments without one (their number).",
 )
-_LONG = 20
+_AGENT = ("environment", "agent")
 
 
 def format_mean(value: Estimate | None, digits: int) -> str:
@@ -60,9 +64,7 @@ def evaluation_table(rows: Sequence[Evaluation]) -> Group:
 
 def audit_table(found: Audit) -> Group:
     """The shares with their intervals, and the counts."""
-    table = Table(title=f"{found.env}, {found.n} episodes", box=box.SIMPLE_HEAD, title_justify="left")
-    for column in ("", "share %", "95 % interval"):
-        table.add_column(column, justify="left" if not column else "right")
+    table = ResultTable(("",), ("share %", "95 % interval"), f"{found.env}, {found.n} episodes")
     for name, value in found.rates.items():
         low_high = NOT_AVAILABLE if value is None else f"{100 * value.low:.1f} to {100 * value.high:.1f}"
         share = NOT_AVAILABLE if value is None else f"{100 * value.mean:.1f}"
@@ -73,7 +75,7 @@ def audit_table(found: Audit) -> Group:
 
 def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) -> Group:
     """A row per measure of each role, and what they mean."""
-    table = plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
+    table = ResultTable(("role", "measure"), ("value", "95 % interval"), f"{title}, {found.episodes} episodes")
     for role in found.roles:
         unreadable = "" if role.unreadable is None else f", {100 * role.unreadable:.1f} % unreadable"
         table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
@@ -111,7 +113,7 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
         "success %": format_interval(mean_over_environments(rows, "success")[0], percent=True),
         "score": format_interval(score) + (f" ({scored})" if 0 < scored < len(rows) else ""),
     }
-    table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
+    table.add_row("mean", *(cells.get(name, "") for name in table.numbers))
     few = [f"{_environment_title(e, True)} {e.n_tasks}" for e in rows if wanted is not None and e.n_tasks < wanted]
     notes = _table_notes(
         rows,
@@ -129,12 +131,12 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
     )
 
 
-def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[Table | Text]:
+def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[ResultTable | Text]:
     """The returns on the paper's own scale, for the environments that play the paper's game."""
     found = [(e, value) for e in rows if (value := paper_score(name, e)) is not None]
     if not found:
         return []
-    table = plain_table("on the paper's own scale", ("environment",), ("return", "paper 0-100"))
+    table = ResultTable(("environment",), ("return", "paper 0-100"), "on the paper's own scale")
     for e, value in found:
         table.add_row(_environment_title(e, agent=False), format_interval(e.metrics["score"], 2), f"{value:.0f}")
     table.add_section()
@@ -149,7 +151,7 @@ def leaderboard_tables(board: Board) -> Group:
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
         parts += [_board_table(name, results), *map(_published_table, board.published(name)), Text()]
-    table = plain_table("all agents", ("agent",), ("environments", "asks", "decides", "follows"))
+    table = ResultTable(("agent",), ("environments", "asks", "decides", "follows"), "all agents")
     for agent, results in board.agents.items():
         found = [value for value, _ in agent_profile(results).values()]
         n = sum(len(one.environments) for one in results)
@@ -170,10 +172,10 @@ def leaderboard_tables(board: Board) -> Group:
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
 
 
-def _board_table(name: str, results: Sequence[SuiteResult]) -> Table:
+def _board_table(name: str, results: Sequence[SuiteResult]) -> ResultTable:
     partners = ("with",) if any(one.partners for one in results) else ()
     columns = ("played", "score", "won %", "asks", "decides", "follows", "tokens")
-    table = plain_table(name, ("agent", *partners), columns)
+    table = ResultTable(("agent", *partners), columns, name)
     for one in results:
         headline = one.headline
         success, asks, decides, follows = (one.mean_metric(name)[0] for name in ("success", *PROFILE.values()))
@@ -181,7 +183,7 @@ def _board_table(name: str, results: Sequence[SuiteResult]) -> Table:
             one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
             _format_played(headline), format_interval(headline.score) + _count_scored(headline),
             format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
-            format_interval(follows, percent=True), f"{one.tokens:,}", style="" if headline.whole else "dim",
+            format_interval(follows, percent=True), f"{one.tokens:,}", dim=not headline.whole,
         )  # fmt: skip
     return table
 
@@ -194,8 +196,7 @@ def _format_played(headline: Headline) -> str:
 def _published_table(found: PublishedTable) -> Group:
     """The numbers of a paper, its models in rows, or its environments where these are more."""
     turned = len(found.environments) > len(found.rows)
-    table = plain_table("", ("",), [model for model, _ in found.rows] if turned else found.environments)
-    table.title, table.columns[0].no_wrap = None, True
+    table = ResultTable(("",), [model for model, _ in found.rows] if turned else found.environments)
     for i, environment in enumerate(found.environments if turned else ()):
         table.add_row(environment, *(_format_published(values[i]) for _, values in found.rows))
     for model, values in () if turned else found.rows:
@@ -213,71 +214,45 @@ def _count_scored(headline: Headline) -> str:
     return f" ({headline.scored})" if headline.score and headline.scored < headline.played else ""
 
 
-def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table with a title, columns of words and columns of numbers."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for name in words:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
-
-
-def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> Table:
-    titles = [_environment_title(e, agent) for e in rows]
-    gap = 1 if max(map(len, titles)) <= _LONG else 0  # long names leave no room for a gap
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column(
-        "environment", overflow="fold", min_width=max(len(word) for title in titles for word in title.split())
-    )
-    if agent:
-        table.add_column("agent", overflow="fold", min_width=8)
+def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, agent: bool) -> ResultTable:
     names = [name for name in names if name != "pass@k" or any(e.k > 1 for e in rows)]
     names += ["regret"] if any(e.metrics["regret"] for e in rows) else []
     names += [name for name in _IF_ANY if name not in _FAULTS and _has_any(rows, name)]
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=" " not in name, min_width=max(map(len, name.split())))
-    for e, title in zip(rows, titles, strict=True):
-        table.add_row(
-            title, *([e.label + _privileged_mark(e)] if agent else []), *(_COLUMNS[name](e) for name in names)
-        )
+    return _fill_evaluations(names, rows, agent)
+
+
+def _fill_evaluations(names: Sequence[str], rows: Sequence[Evaluation], agent: bool) -> ResultTable:
+    table = ResultTable(_AGENT if agent else _AGENT[:1], names)
+    for e in rows:
+        table.add_row(*_name_cells(e, agent), *(_COLUMNS[name](e) for name in names))
     return table
 
 
-def _defect_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table]:
+def _name_cells(e: Evaluation, agent: bool) -> tuple[str, ...]:
+    return (_environment_title(e, agent), *([e.label + _privileged_mark(e)] if agent else []))
+
+
+def _defect_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[ResultTable]:
     """Defects of replies, for the evaluations that have any."""
     names = [name for name in _FAULTS if _has_any(rows, name)]
     if not names:
         return []
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for column in ("environment", *(["agent"] if agent else [])):
-        table.add_column(column, overflow="fold", min_width=len(column))
-    for name in names:
-        table.add_column(name, justify="right", min_width=max(map(len, name.split())))
-    for e in rows:
-        if any(_has_any([e], name) for name in names):
-            table.add_row(
-                _environment_title(e, agent), *([e.label] if agent else []), *(_COLUMNS[name](e) for name in names)
-            )
-    return [table]
+    return [_fill_evaluations(names, [e for e in rows if any(_has_any([e], name) for name in names)], agent)]
 
 
-def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | Text]:
+def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[ResultTable | Text]:
     """mean@k with both deviations, and pass@j, for evaluations with many samples."""
     found = [(e, e.mean_at) for e in rows if e.mean_at is not None and e.k >= MANY]
     if not found:
         return []
     at = sorted({j for e, _ in found for j in pass_curve(e.metrics, e.k)} - {1})
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for column in ("environment", *(["agent"] if agent else []), "mean@k", "sd", "se", *(f"@{j}" for j in at)):
-        words = column in ("environment", "agent")
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    table = ResultTable(_AGENT if agent else _AGENT[:1], ("mean@k", "sd", "se", *(f"@{j}" for j in at)))
     for e, mean in found:
         shares = (mean.mean, mean.over_samples, mean.over_tasks)
         cells = [NOT_AVAILABLE if value is None else f"{100 * value:.1f}" for value in shares]
         passed = pass_curve(e.metrics, e.k)
         cells += [f"{100 * passed[j].mean:.0f}" if j in passed else "" for j in at]
-        table.add_row(_environment_title(e, agent), *([e.label] if agent else []), *cells)
+        table.add_row(*_name_cells(e, agent), *cells)
     note = "In %. sd: of k one-sample runs (as in ΔBelief-RL). se: over tasks. @j: pass@j."
     return [table, Text(note, style="dim")]
 
@@ -376,9 +351,9 @@ def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
     return any((value := e.metrics.get(_IF_ANY[column])) and value.mean for e in rows)
 
 
-def tag_table(tag: str, rows: Sequence[Evaluation]) -> Table:
+def tag_table(tag: str, rows: Sequence[Evaluation]) -> ResultTable:
     """Success, pass@k and turns by the values of a tag, for the evaluations whose tasks have it."""
-    table = plain_table(f"by {tag}", ("environment", "agent", tag), ("tasks", "success %", "pass@k", "turns"))
+    table = ResultTable((*_AGENT, tag), ("tasks", "success %", "pass@k", "turns"), f"by {tag}")
     for e in rows:
         for value, group in e.by_tag.get(tag, {}).items():
             table.add_row(
@@ -389,11 +364,10 @@ def tag_table(tag: str, rows: Sequence[Evaluation]) -> Table:
     return table
 
 
-def comparison_table(c: Comparison, by: Sequence[str] = ()) -> Table:
+def comparison_table(c: Comparison, by: Sequence[str] = ()) -> ResultTable:
     """The paired differences of two runs; those of success also by these tags of the tasks."""
-    table = Table(title=f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks")
-    for name in ("metric", "difference", "95 % interval"):
-        table.add_column(name)
+    title = f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks"
+    table = ResultTable(("metric",), ("difference", "95 % interval"), title)
     for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
         table.add_row(name, *_format_difference(value))
     for tag in by:
@@ -406,16 +380,31 @@ def _format_difference(value: Estimate) -> tuple[str, str]:
     return f"{value.mean:+.3f}", f"[{value.low:+.3f}, {value.high:+.3f}]"
 
 
-def name_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
-    """Names with their descriptions."""
-    table = Table(title=title, show_header=False, box=None, title_justify="left", padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
-    for name, summary in rows:
-        table.add_row(name, summary)
-    return table
+class NameTable:
+    """Names with their descriptions: beside them, or below where the names leave too little room."""
+
+    def __init__(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
+        self.title, self.rows = title, tuple(rows)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.title:
+            yield Text(self.title, style="italic")
+        beside = max((cell_len(name) for name, _ in self.rows), default=0) <= options.max_width * _WIDEST_NAME
+        if beside:
+            table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+            table.add_column(no_wrap=True, style="bold")
+            table.add_column()
+            for row in self.rows:
+                table.add_row(*map(Text, row))
+            yield table
+            return
+        for name, summary in self.rows:
+            yield Text(name, style="bold")
+            yield Padding(Text(summary), (0, 0, 0, 4))
 
 
+_WIDEST_NAME = 0.4
+"""The share of the width beyond which a description stands below its name."""
 _TOLD: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "held_out": ("held out %", "percent"),
@@ -440,12 +429,9 @@ _MOST = 7
 """Number of them in a table that fits 80 columns."""
 
 
-def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> ResultTable:
     """The statistics of a dataset beside the paper's."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("")
-    for name in (*parts, "paper"):
-        table.add_column(name, justify="right")
+    table = ResultTable(("",), (*parts, "paper"), title)
     for row in rows:
         table.add_row(*row)
     return table
@@ -481,16 +467,8 @@ def training_table(history: Sequence[Mapping[str, float]]) -> Table:
 
 def stage_table(outcome: PipelineResult) -> Group:
     """Every stage of a pipeline in every environment, and the last stage compared with the base."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in (
-        "environment",
-        "stage",
-        "success %",
-        f"pass@{outcome.stages[0].evaluations[0].k}",
-        "turns",
-        "unreadable %",
-    ):
-        table.add_column(column, justify="left" if column in ("environment", "stage") else "right")
+    k = outcome.stages[0].evaluations[0].k
+    table = ResultTable(("environment", "stage"), ("success %", f"pass@{k}", "turns", "unreadable %"))
     for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
         for i, e in enumerate(rows):
             name = f"{e.env_name} {e.preset}" if i == 0 else ""
