@@ -27,13 +27,13 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,_util core runs/store envs/test_golden.py runs/test_rollout.py runs/test_rollout_failures.py runs/test_run.py evaluation/test_evaluate.py)
 
-# verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
+# verifiers, OpenEnv, MCP and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
 # of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
-HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(addprefix tests/interop/,inward outward/test_openenv.py outward/test_verifiers.py)
+HOST_EXTRAS := chess,gymnasium,mcp,openenv,skyrl-gym,test,textarena,track,verifiers
+HOST_TESTS := $(addprefix tests/interop/,inward outward/test_mcp.py outward/test_openenv.py outward/test_verifiers.py) tests/evaluation/test_trackers.py
 
-# verl pins older versions, and its agent loop runs with ours: a folder of packages without their dependencies.
+# verl and SkyRL pin older versions, and what calls our adapters runs with ours: a folder of packages without their dependencies.
 VERL := .venv-verl
 
 # vLLM wants a torch of its own, and is a server: the tests run in $(VENV), and start what is here.
@@ -65,7 +65,7 @@ test-core: $(CORE)/installed
 
 test-hosts: hosts verl
 	$(HOSTS)/bin/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(HOST_TESTS)
-	SONDE_TEST_WHEELS=$(abspath $(VERL)) $(BIN)/python -m pytest -m "not slow" tests/interop/outward/test_verl.py
+	SONDE_TEST_WHEELS=$(abspath $(VERL)) $(BIN)/python -m pytest -m "not slow" $(addprefix tests/interop/outward/,test_verl.py test_skyrl.py)
 
 # Each file starts servers of its own.
 test-engines: dev engines

@@ -41,13 +41,16 @@ class InstantServer(asyncio.Protocol):
             length = int(self.waiting[:end].lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
             if len(self.waiting) < end + length:
                 return
-            self.waiting = self.waiting[end + length :]
-            self.transport.write(RESPONSE)
+            body, self.waiting = self.waiting[end : end + length], self.waiting[end + length :]
+            self.transport.write(self.make_response(body))
+
+    def make_response(self, body: bytes) -> bytes:
+        return RESPONSE
 
 
-def serve_instant(report: Connection) -> None:
+def serve_instant(report: Connection, protocol: type[InstantServer] = InstantServer) -> None:
     async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(InstantServer, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, backlog=1024)
         report.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 

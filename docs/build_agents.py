@@ -28,7 +28,7 @@ from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.viewer.figures.axes import DASHES, AgentStyle, figure_axes, label_ends, plot_estimates, set_turn_ticks
-from sonde.viewer.figures.svg import render_svg
+from sonde.viewer.figures.svg import Drawing
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -68,7 +68,7 @@ def overview() -> str:
     groups: dict[str, list[tuple[str, str, str]]] = {title: [] for title in GROUPS}
     for name in sonde.names("agents"):
         row = (f"[{name}]({name}.md)", _about(name)[0], ", ".join(roles.get(name, ())))
-        groups[_group(sonde.find(f"agents:{name}"))].append(row)
+        groups[_group(sonde.core.find(f"agents:{name}"))].append(row)
     return (
         f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
         "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
@@ -96,7 +96,7 @@ def _group(cls: type[Any]) -> str:
 
 def _about(name: str) -> tuple[str, str]:
     """The first paragraph of an agent's module, and the rest."""
-    return WRITTEN["split_summary"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
+    return WRITTEN["split_summary"](sys.modules[sonde.core.find(f"agents:{name}").__module__].__doc__ or "")
 
 
 def _roles() -> Mapping[str, list[str]]:
@@ -112,7 +112,7 @@ def _roles() -> Mapping[str, list[str]]:
 
 def _page(name: str, told: Mapping[str, Any]) -> str:
     first, rest = _about(name)
-    cls = sonde.find(f"agents:{name}")
+    cls = sonde.core.find(f"agents:{name}")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",
@@ -177,7 +177,7 @@ def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequ
         ax.set_ylim(**({"bottom": -3, "top": 103} if told["kind"] == "won" else {"bottom": 0}))
         set_turn_ticks(ax, first, first + max(map(len, lines.values())) - 1)
         label_ends(ax, ends)
-        return render_svg(ax.figure, name, f"{what} of {env.name}: {', '.join(lines)}")
+        return Drawing(ax.figure, f"{what} of {env.name}: {', '.join(lines)}").to_svg(name)
 
 
 def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[AgentStyle]:

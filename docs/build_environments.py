@@ -104,7 +104,7 @@ def _kinds() -> dict[str, tuple[str, ...]]:
 
 
 def _card(name: str, kind: str) -> str:
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
     spec, measured = made[0].spec, _measured(name)
     bits = next(filter(None, map(_prior_bits, made)), None)
@@ -162,7 +162,7 @@ def _measured(name: str) -> dict[str, results.PlayedEnvironment]:
 
 def environment(name: str) -> str:
     """The page of one environment."""
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
     title, about = WRITTEN["split_summary"](sys.modules[cls.__module__].__doc__ or "")
     parts = [

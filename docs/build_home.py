@@ -20,6 +20,7 @@ from sonde.core.registry import env_folder
 from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.results import PlayedEnvironment, read_result
+from sonde.viewer.templating import list_colours
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "home"
@@ -112,7 +113,7 @@ def _finish(q: Question, body: str, width: float, height: float) -> str:
         f"{q.asked} {q.replied} The answer leaves {_count(q.after)} of {_count(q.before)} cities: "
         f"{q.gained:.1f} bits of information."
     )
-    style = f"{WRITTEN['colours'](STYLE)}{STYLE}"
+    style = f"{list_colours(STYLE)}{STYLE}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="{escape(label)}"><style>{style}</style>{body}</svg>\n'

@@ -26,7 +26,7 @@ def _registered(kind: str) -> tuple[str, ...]:
     import sonde
 
     own = _modules(kind)
-    return (*own, *sorted({sonde.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
+    return (*own, *sorted({sonde.core.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
 
 
 def _modules(package: str) -> tuple[str, ...]:
@@ -47,6 +47,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "playing": (
         "Playing and recording",
         (
+            "sonde.runs.play",
             "sonde.runs.rollout",
             "sonde.runs.run",
             "sonde.runs.store",
@@ -79,8 +80,9 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Training",
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.rewarders"),
+            *("sonde.train.igpo", "sonde.train.gain_pairs"),
             *("sonde.train.credit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.training"),
-            *("sonde.train.presets", "sonde.train.learn", "sonde.train.trainer", "sonde.train.types"),
+            *("sonde.train.presets", "sonde.train.by_name", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.train.online.settings", "sonde.train.online.groups", "sonde.train.online.trainer"),
             *("sonde.train.online.episode_log", "sonde.train.paprika", "sonde.datasets.tasks"),
         ),
@@ -89,7 +91,16 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
     "users": ("Users, opponents, judges", _registered("users")),
     "agents": ("Agents", _registered("agents")),
-    "looking": ("Viewer", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "looking": (
+        "Viewer, figures, tables",
+        (
+            "sonde.viewer",
+            "sonde.viewer.leaderboard",
+            "sonde.figures",
+            "sonde.export.files",
+            "sonde.export.result_table",
+        ),
+    ),
     "interop": (
         "Other libraries",
         (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),

@@ -8,11 +8,10 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from sonde.viewer.templating import STYLE, read_asset
+from sonde.viewer.templating import list_colours
 
 _TABLE = re.compile(r"^\s*\|")
 _ITEM = re.compile(r"^- ")
-_VARIABLE = re.compile(r"(--[a-z0-9]+): ([^;]+);")
 _TAG = re.compile(r"(`[^`]*`)|<")
 
 
@@ -117,17 +116,9 @@ def arguments(cls: type[Any]) -> str:
     return f"Arguments: {', '.join(shown)}.\n" if shown else "No arguments.\n"
 
 
-def colours(drawing: str, *more: str) -> str:
-    """The style of a picture that stands for itself: the colours it uses (`more` beside them), by day and by night."""
-    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in read_asset(STYLE).split("@media"))
-    used = {name for name in light if f"var({name})" in drawing} | {*more}
-    day, night = ("".join(f"{name}:{value[name]};" for name in sorted(used & set(value))) for value in (light, dark))
-    return f":root{{{day}}}@media(prefers-color-scheme:dark){{:root{{{night}}}}}"
-
-
 def standing(svg: str, width: int = 460) -> str:
     """A figure of a page as a picture of its own, light or dark as its reader's screen is."""
-    style = f"<style>{colours(svg, '--paper')}</style>"
+    style = f"<style>{list_colours(svg, '--paper')}</style>"
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     head, body = svg.split(">", 1)
     head = head.replace("<svg ", f'<svg {names} width="{width}" ', 1)

@@ -23,7 +23,7 @@ FUZZED, LONG_FUZZED = 300, 10_000
 
 def list_presets(name: str) -> list[Env[Any]]:
     """Every preset of an environment, and the default one by the rules of its paper's code where they differ."""
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
     envs = [sonde.make(name, preset=preset) for preset in cls.presets]
     if any(f.name == "rules" for f in dataclasses.fields(cls)):
@@ -88,7 +88,7 @@ DIGESTS = """
 import sonde
 from sonde.testing import digest_env
 for name in sonde.names():
-    for preset in sonde.find(name).presets:
+    for preset in sonde.core.find(name).presets:
         env = sonde.make(name, preset=preset)
         print(name, preset, digest_env(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
 """

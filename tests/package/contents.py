@@ -1,6 +1,6 @@
 """What a wheel holds: the packages with all of their data, and nothing else.
 
-    python tests/package/contents.py dist/sonde_rl-VERSION-py3-none-any.whl
+python tests/package/contents.py dist/sonde_rl-VERSION-py3-none-any.whl
 """
 
 from __future__ import annotations

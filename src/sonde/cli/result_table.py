@@ -33,11 +33,13 @@ class ResultTable:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     sections: set[int] = field(default_factory=set)
     """Rows before which a line is left empty."""
+    styles: dict[int, str] = field(default_factory=dict)
 
-    def add_row(self, *cells: str) -> None:
+    def add_row(self, *cells: str, style: str = "") -> None:
         """Add a row: a cell for each column of words, then one for each of numbers."""
         if len(cells) != len(self.words) + len(self.numbers):
             raise ValueError(f"{len(cells)} cells for {len(self.words) + len(self.numbers)} columns")
+        self.styles[len(self.rows)] = style
         self.rows.append(cells)
 
     def add_section(self) -> None:
@@ -87,7 +89,8 @@ class ResultTable:
         for i, row in enumerate(self.rows):
             if i in self.sections:
                 yield Text()
-            yield from _write_row(row, widths, gap, n_words)
+            for line in _write_row(row, widths, gap, n_words):
+                yield Text(line.plain, style=self.styles[i])
 
     def _lines_below_names(self, widths: Sequence[int], gap: int) -> Iterator[Text]:
         indent = " " * _INDENT
@@ -100,7 +103,7 @@ class ResultTable:
                 yield Text()
             yield Text(_join_names(row[: len(self.words)]))
             for line in _write_row(row[len(self.words) :], widths, gap, 0):
-                yield Text(indent) + line
+                yield Text(indent + line.plain, style=self.styles[i])
 
     def _lines_of_pairs(self, width: int) -> Iterator[Text]:
         for i, row in enumerate(self.rows):

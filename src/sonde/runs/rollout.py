@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde._util.argument_checks import Checked, check_call
+from sonde._util.garbage import collect_garbage_rarely
 from sonde.core import (
     AGENT,
     AnyPolicy,
@@ -185,7 +186,7 @@ async def _finish(ep: Episode, policies: Seats) -> None:
 
 
 @check_call
-async def rollout(
+async def stream_trajectories(
     env: Env[Any],
     policies: Seats,
     tasks: Sequence[Task],
@@ -201,10 +202,11 @@ async def rollout(
     stream = (
         _play_in_lockstep(env, policies, meter, plan) if programs else _play_concurrently(env, policies, meter, plan)
     )
-    async with aclosing(stream):
-        async for trajectory in stream:
-            yield trajectory
-            breaker.count_failure(trajectory)
+    with collect_garbage_rarely():
+        async with aclosing(stream):
+            async for trajectory in stream:
+                yield trajectory
+                breaker.count_failure(trajectory)
     meter.report_unplayed()
 
 
@@ -392,7 +394,7 @@ async def _distribute(
     """Pass every trajectory to all receivers as it arrives. On any exit, everything is stopped and closed."""
     policies = fill_seats(env, policies)
     try:
-        async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
+        async with aclosing(stream_trajectories(env, policies, tasks, plan, skip=skip)) as stream:
             async for trajectory in stream:
                 for receive in receivers:
                     if receive is not None:

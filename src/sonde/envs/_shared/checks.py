@@ -80,11 +80,15 @@ def gives_name_away(reply: str, said: str, names: Sequence[str]) -> bool:
     >>> [gives_name_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
     [True, True, True, True]
     """
-    readings = visible_readings(reply)
-    return any(
-        any(mentions_name(text, [n]) or _disguised_pattern(n).search(plain_words(text)) for text in readings)
-        and not mentions_name(said, [n])
-        for n in names
+    return any(not mentions_name(said, [n]) for n in _given_names(reply, tuple(names)))
+
+
+@lru_cache(maxsize=4096)
+def _given_names(reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that a reply contains, as written or in a disguise."""
+    readings = [(text, plain_words(text)) for text in visible_readings(reply)]
+    return tuple(
+        n for n in names if any(mentions_name(text, [n]) or _is_disguised(n, plain) for text, plain in readings)
     )
 
 
@@ -92,6 +96,15 @@ _DIGITS = {"a": "4", "b": "8", "e": "3", "g": "9", "i": "1", "l": "1", "o": "0",
 _SHORTEST_IN_PIECES = 6
 """The shortest name that is detected in pieces, in letters; the pieces of shorter ones may be ordinary words ("I
 ran")."""
+
+
+def _is_disguised(name: str, plain: str) -> bool:
+    """Whether a text contains a name with digits for letters or in pieces. Most texts lack one of its letters, so that
+    no pattern is due."""
+    letters = plain_words(name)
+    if any(c not in plain and _DIGITS.get(c, c) not in plain for c in letters if c != " "):
+        return False
+    return _disguised_pattern(name).search(plain) is not None
 
 
 @lru_cache(maxsize=4096)

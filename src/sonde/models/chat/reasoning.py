@@ -110,6 +110,8 @@ def split_reasoning(text: str, open_mark: str = "", *, cut: bool = False) -> tup
     >>> split_reasoning("Is it <Answer>crane</Answer>? Wait", open_mark="<think>")
     ('Is it <Answer>crane</Answer>? Wait', '')
     """
+    if not open_mark and not _ANY.search(text) and not _match_words(text, 0)[0]:
+        return "", text
     pieces = list(_split_pieces(text, open_mark, cut))
     if len(pieces) == 1 and not pieces[0][0]:
         return "", text

@@ -60,12 +60,19 @@ def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _is_finite(value: Any) -> bool:
     """Whether the value contains no NaN or infinity. Leaves, the most common values, are tested without a call."""
-    if isinstance(value, dict | list | tuple):
-        inner = value.values() if isinstance(value, dict) else value
-        return all(type(v) in _LEAVES or _is_finite(v) for v in inner)
-    if isinstance(value, float):
+    kind = type(value)
+    if kind is float:
         return math.isfinite(value)
-    return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
+    if kind is np.ndarray:
+        return value.dtype.kind == "i" or bool(np.isfinite(value).all())
+    if kind is dict or isinstance(value, dict):
+        value = value.values()
+    elif kind is not list and not isinstance(value, list | tuple):
+        return not isinstance(value, float) or math.isfinite(value)
+    for one in value:  # noqa: SIM110 (a generator costs a frame for every container)
+        if type(one) not in _LEAVES and not _is_finite(one):
+            return False
+    return True
 
 
 def _to_plain(value: Any) -> Any:
