@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console
 
+import sonde
 from sonde.cli.result_table import ResultTable
+from sonde.evaluation.suites import suite_environments
 from tests.cases import each
+from tests.cli.invoke import failure, run
 
 NAME = "sonde-tiny-twenty_questions-grpo"
 
@@ -48,11 +52,11 @@ def test_cells_and_columns_are_as_many() -> None:
 
 def test_list_groups_environments_by_suite() -> None:
     """Each environment stands once; --suite shows those of one, and names the suites where there is none."""
-    lines = invoke("list", "envs").splitlines()
+    lines = run("list", "envs").splitlines()
     assert "envs, suite paprika (PAPRIKA)" in lines
     assert {name: sum(line.startswith(f"{name} ") for line in lines) for name in sonde.names("envs")} == dict.fromkeys(
         sonde.names("envs"), 1
     )
-    shown = json.loads(invoke("list", "--suite", "mtp", "--json"))
+    shown = json.loads(run("list", "--suite", "mtp", "--json"))
     assert sorted(shown["envs"]) == sorted(name for name, _ in suite_environments("mtp"))
-    assert "did you mean 'mtp'" in invoke("list", "--suite", "mpt", status=2)
+    assert "did you mean 'mtp'" in failure("list", "--suite", "mpt")

@@ -21,7 +21,6 @@ _INDENT = 2
 _GAPS = (2, 1)
 """Spaces between columns, and those between columns that would not fit otherwise."""
 _PAIR_GAP = 3
-_TITLES = "bold"
 
 
 @dataclass
@@ -34,15 +33,13 @@ class ResultTable:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     sections: set[int] = field(default_factory=set)
     """Rows before which a line is left empty."""
-    dim: set[int] = field(default_factory=set)
-    """Rows that stand back."""
+    styles: dict[int, str] = field(default_factory=dict[int, str])
 
-    def add_row(self, *cells: str, dim: bool = False) -> None:
+    def add_row(self, *cells: str, style: str = "") -> None:
         """Add a row: a cell for each column of words, then one for each of numbers."""
         if len(cells) != len(self.words) + len(self.numbers):
             raise ValueError(f"{len(cells)} cells for {len(self.words) + len(self.numbers)} columns")
-        if dim:
-            self.dim.add(len(self.rows))
+        self.styles[len(self.rows)] = style
         self.rows.append(cells)
 
     def add_section(self) -> None:
@@ -87,17 +84,18 @@ class ResultTable:
 
     def _lines_of_rows(self, widths: Sequence[int], gap: int) -> Iterator[Text]:
         n_words = len(self.words)
-        yield from _write_row((*self.words, *self.numbers), widths, gap, n_words, style=_TITLES)
+        yield from _write_row((*self.words, *self.numbers), widths, gap, n_words, style="bold")
         yield Text("─" * (sum(widths) + gap * (len(widths) - 1)))
         for i, row in enumerate(self.rows):
             if i in self.sections:
                 yield Text()
-            yield from _write_row(row, widths, gap, n_words, style="dim" if i in self.dim else "")
+            for line in _write_row(row, widths, gap, n_words):
+                yield Text(line.plain, style=self.styles[i])
 
     def _lines_below_names(self, widths: Sequence[int], gap: int) -> Iterator[Text]:
         indent = " " * _INDENT
         yield Text(_join_names(self.words), style="bold")
-        for line in _write_row(self.numbers, widths, gap, 0, style=_TITLES):
+        for line in _write_row(self.numbers, widths, gap, 0, style="bold"):
             yield Text(indent) + line
         yield Text("─" * (_INDENT + sum(widths) + gap * (len(widths) - 1)))
         for i, row in enumerate(self.rows):
@@ -105,7 +103,7 @@ class ResultTable:
                 yield Text()
             yield Text(_join_names(row[: len(self.words)]))
             for line in _write_row(row[len(self.words) :], widths, gap, 0):
-                yield Text(indent) + line
+                yield Text(indent + line.plain, style=self.styles[i])
 
     def _lines_of_pairs(self, width: int) -> Iterator[Text]:
         for i, row in enumerate(self.rows):
@@ -135,7 +133,7 @@ def _write_row(cells: Sequence[str], widths: Sequence[int], gap: int, n_words: i
     """The lines of a row: cells wrapped at spaces; titles stand at the foot of theirs."""
     wrapped = [_wrap_words(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, wrapped))
-    if style == _TITLES:
+    if style:
         wrapped = [[""] * (height - len(lines)) + lines for lines in wrapped]
     for parts in zip_longest(*wrapped, fillvalue=""):
         padded = (

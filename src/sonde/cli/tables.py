@@ -183,7 +183,7 @@ def _board_table(name: str, results: Sequence[SuiteResult]) -> ResultTable:
             one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
             _format_played(headline), format_interval(headline.score) + _count_scored(headline),
             format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
-            format_interval(follows, percent=True), f"{one.tokens:,}", dim=not headline.whole,
+            format_interval(follows, percent=True), f"{one.tokens:,}", style="" if headline.whole else "dim",
         )  # fmt: skip
     return table
 
