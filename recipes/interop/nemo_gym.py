@@ -1,6 +1,6 @@
-"""A resources server for NeMo Gym's `gymnasium_agent`.
+"""Unverified, never run with NeMo Gym: a resources server for its `gymnasium_agent`.
 
-Unverified: never run with NeMo Gym, whose package was not available. Written for NeMo Gym 0.4 (Python 3.12), whose
+The package was not available where this was written. Written for NeMo Gym 0.4 (Python 3.12), whose
 `GymnasiumServer` has the methods `reset` and `step` below. Install sonde into its environment, copy this file to
 `resources_servers/sonde/app.py`, and make a data set with one line per world:
 

@@ -27,7 +27,7 @@ from sonde.cli.terminal import out
 from sonde.core import AGENT, Env, make
 from sonde.core.types import Json
 from sonde.models.files.fetch import fetch_model
-from sonde.train.learn import learn as train
+from sonde.train.by_name import learn as train
 from sonde.train.presets import preset
 from sonde.viewer import write_report
 

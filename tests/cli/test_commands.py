@@ -11,7 +11,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from sonde.cli.app import COMMANDS, DATASET_COMMANDS, MODELS_COMMANDS, app, load_command
+from sonde.cli.app import COMMANDS, DATASET_COMMANDS, HUB_COMMANDS, MODELS_COMMANDS, app, load_command
 from sonde.cli.commands import Command, command_line
 from sonde.cli.evaluate import EvalCommand, PlayOptions, RolloutCommand
 from sonde.cli.train import TrainCommand
@@ -25,7 +25,7 @@ def options(command: str) -> dict[str, Any]:
 
 
 def test_the_help_of_all_commands_says_what_their_own_help_says() -> None:
-    for entry in (*COMMANDS, *DATASET_COMMANDS, *MODELS_COMMANDS):
+    for entry in (*COMMANDS, *DATASET_COMMANDS, *HUB_COMMANDS, *MODELS_COMMANDS):
         told = (load_command(entry).help or "").split("\n\n")[0]
         assert " ".join(told.split()) == entry.summary, entry.name
 

@@ -43,7 +43,9 @@ async def _read_trace(
     arguments = {key: value for key, value in env.config.items() if key != "name"}
     config = SondeTasksetConfig(id="sonde-verifiers", env=env.name, arguments=arguments, seed=max(0, seed))
     host = SondeEnv(SondeEnvConfig(taskset=config))
-    task = SondeTask(TaskRow(name="a task", index=index, seed=seed), config.task)
+    task = SondeTask(
+        TaskRow(name="a task", env=env.name, arguments=arguments, split="train", index=index, seed=seed), config.task
+    )
     with serve_endpoint(say) as url:
         async with host.serving():
             episode = await host.run_episode(task, model(url))

@@ -355,7 +355,7 @@ def test_an_agent_of_sub_calls_that_asks_again() -> None:
 
 
 def test_no_module_of_data_imports_torch() -> None:
-    names = ("data", "selection", "formats", "credit", "rewards", "presets", "learn", "online.groups")
+    names = ("data", "selection", "formats", "credit", "rewards", "presets", "by_name", "online.groups")
     code = f"import sys; {'; '.join(f'import sonde.train.{name}' for name in names)}; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -166,6 +166,10 @@ MinPOpt = Annotated[float | None, sampling_option(help="min-p of the agent. Defa
 NewTokensOpt = Annotated[
     int | None, sampling_option(help="Token limit of a reply, reasoning included. Default: the environment's.")
 ]
+ToolsOpt = Annotated[
+    bool | None,
+    sampling_option("--tools/--no-tools", help="Act by tool calls in place of written answers.", show_default="no"),
+]
 ExamplesOpt = Annotated[int | None, sampling_option(help="Few-shot example games.")]
 ContextOpt = Annotated[
     str | None,
@@ -195,6 +199,10 @@ OverrideOpt = Annotated[
 RunArg = Annotated[Path, Argument(help="A run folder.")]
 DryRunOpt = Annotated[bool, Option("--dry-run", help="Only estimate the number of calls and tokens.")]
 JsonOpt = Annotated[bool, Option("--json", help="Print JSON.")]
+TrackOpt = Annotated[
+    list[str] | None,
+    Option("--track", help="Also write the evaluation to this tracker: wandb or trackio, each installed by itself."),
+]
 ByOpt = Annotated[
     list[str] | None,
     Option(help="Also show success by a tag of the tasks, such as difficulty, length or category. JSON has all tags."),

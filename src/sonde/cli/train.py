@@ -24,9 +24,9 @@ from sonde.runs.rollout import OnDone
 from sonde.runs.run import read_config
 from sonde.runs.store import Run
 from sonde.train import paprika
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game, load_trajectories, make_games
 from sonde.train.data_files import is_data, read_records
-from sonde.train.learn import learn, learn_online
 from sonde.train.objectives import find_objective
 from sonde.train.paprika import PAPER, TINY, PipelineResult
 from sonde.train.presets import PRESETS, describe_preset

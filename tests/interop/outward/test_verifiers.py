@@ -97,6 +97,44 @@ def test_episodes_are_those_of_core() -> None:
     assert {trace.metrics["success"] for trace in traces} == {0.0, 1.0}
 
 
+def test_a_model_acts_by_tools() -> None:
+    """verifiers' own harness makes the calls, by the tool server of the rollout."""
+    game = sonde.make("mastermind")
+    secret = game.tasks("train")[0].hidden
+    tools = list[str]()
+
+    def say(messages: list[dict[str, str]]) -> str | tuple[str, str]:
+        replies = [m for m in messages if m["role"] == "assistant"]
+        tools.extend(str(m.get("content")) for m in messages if m["role"] == "tool")
+        calls = [("act", '{"action": "0123"}'), ("act", json.dumps({"action": secret})), "Done."]
+        return calls[len(replies)]
+
+    config = SondeTasksetConfig.model_validate({"id": "sonde-verifiers", "env": "mastermind", "task": {"tools": True}})
+    env = SondeEnv(SondeEnvConfig(taskset=config))
+    with serve_endpoint(say) as url:
+        [episode] = asyncio.run(run_episodes(env, url, [0]))
+    trace = episode.traces[0]
+    assert (trace.metrics["success"], trace.metrics["turns"], trace.metrics["bad_calls"]) == (1.0, 2, 0.0)
+    ep = Episode.begin(game, game.tasks("train")[0], seed=0).step("<Answer>0123</Answer>")
+    assert any(ep.turns[0].told in told for told in tools)
+    assert trace.info["outcome"]["kind"] == "win"
+
+
+def test_a_reply_without_a_call_is_a_turn_that_cannot_win() -> None:
+    city = sonde.make("guess_my_city", max_turns=2)
+    names = city.tasks("train")[0]
+
+    def say(messages: list[dict[str, str]]) -> str | tuple[str, str]:
+        return f"Is it {names.hidden}?"
+
+    asked = {"id": "sonde-verifiers", "env": "guess_my_city", "arguments": {"max_turns": 2}, "task": {"tools": True}}
+    env = SondeEnv(SondeEnvConfig(taskset=SondeTasksetConfig.model_validate(asked)))
+    with serve_endpoint(say) as url:
+        [episode] = asyncio.run(run_episodes(env, url, [0]))
+    trace = episode.traces[0]
+    assert (trace.metrics["success"], trace.metrics["turns"], trace.metrics["bad_calls"]) == (0.0, 2, 2.0)
+
+
 def test_a_user_is_an_agent_too() -> None:
     """The customer is an agent of verifiers: told what core tells its seat, heard as core hears it, never trained."""
     heard: list[list[dict[str, str]]] = []

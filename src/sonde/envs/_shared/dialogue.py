@@ -30,7 +30,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, UNCLEAR, UNKNOWN, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
@@ -403,6 +403,7 @@ def strip_thinking(text: str) -> str:
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
+@lru_cache(maxsize=4096)
 def spoken_line(text: str, limit: int) -> str:
     """The spoken part of a text (`answer.read_message`) on one line, cut to `limit`.
 

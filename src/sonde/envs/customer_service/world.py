@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
+from sonde.core import AGENT, Filter, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from .._shared.checks import Candidates, mentions_name
@@ -154,7 +154,7 @@ class Service(Dialogue):
         """The catchwords of a fix as a full suggestion; other answers unchanged."""
         return _full_suggestions().get(answer, answer)
 
-    def filter(self, public: Mapping[str, Json]) -> CaseFilter | None:
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
         return None if public.get("foreign") else _prior_filter(self, public["product"])
 
     # --- members of Dialogue -----------------------------------------------------------------------------------------

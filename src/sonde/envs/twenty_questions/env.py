@@ -84,6 +84,7 @@ _CHECKS = (
     "question marks in a row count as one",
     "a message is taken as one line, so line breaks are not invalid",
 )
+_LMRL_DATA = "programs that know the posterior make the data: 16.8 questions, 37 % named (table 1: 14.9, 31 %)"
 _READ = {
     **{text.strip(".").lower(): answer for answer, text in TEXTS.items()},
     "i don't know": "unknown", "unknown": "unknown",
@@ -151,6 +152,7 @@ class TwentyQuestions(Dialogue):
                 "prompts are ours",
                 *(_CHECKS if self.preset in self.default_checks else ()),
                 *self._winning_departures,
+                *((_LMRL_DATA,) if self.preset == "lmrl" else ()),
             ),
         )
 

@@ -14,6 +14,11 @@ facts, the outcome, and the text after the last turn (`ending`). Neither row nor
 traces of users and judges do, because these are told it. verifiers loads the package `sonde_verifiers` by name, which
 exports these classes.
 
+With `--env.taskset.task.tools true` the model acts by tool calls: verifiers starts a tool server per rollout, which
+offers the environment's tool (`core.tools`) over MCP, and its harness makes the calls. Server and env share the calls
+made so far (`CalledState`), and each plays the episode from them, so neither holds it for the other. A reply without a
+call is a turn with the defect `no_call`, after which the model is asked again.
+
 Departure: an agent's runtime is a local process by default; verifiers' default is a cloud.
 """
 
@@ -22,6 +27,7 @@ Departure: an agent's runtime is a local process by default; verifiers' default 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -29,26 +35,88 @@ from itertools import count
 from typing import Any, ClassVar, get_args
 
 from sonde._util.extras import missing_extra
-from sonde.core import Action, Env, Policy, View, WorldError, make, unknown
+from sonde.core import Action, Env, Policy, View, WorldError, invalid, make, unknown
+from sonde.core.tools import ToolCall
 from sonde.core.types import Kind
 
 from ..session import SeatObservation, Session
 
 try:
     import verifiers.v1 as vf
+    from mcp.types import CallToolResult, TextContent, Tool
 except ModuleNotFoundError as e:
     raise missing_extra("sonde.interop.outward.verifiers", "verifiers") from e
 
 
 class TaskRow(vf.TaskData):
-    """The public part of a task: its number and the world seed."""
+    """The public part of a task: the environment, its number and the world seed."""
 
+    env: str
+    arguments: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
+    split: str
     index: int
     seed: int
 
 
-class SondeTask(vf.Task[TaskRow, vf.State, vf.TaskConfig]):
+class SondeTaskConfig(vf.TaskConfig):
+    """Set by `--env.taskset.task.*`: whether the model acts by tool calls."""
+
+    tools: bool = False
+
+
+class CalledState(vf.State):
+    """The turns that a model has taken by tool calls: name and arguments, both empty for a reply without a call."""
+
+    sample: int = 0
+    calls: list[tuple[str, str]] = []  # noqa: RUF012
+
+
+class SondeToolset(vf.Toolset[vf.ToolsetConfig, CalledState]):
+    """The server of one rollout's tool; see the module."""
+
+    TOOL_PREFIX = None
+
+    async def setup_task(self, task: Any) -> None:
+        self._row = task
+        self._session = Session(make(task.env, **task.arguments), split=task.split)
+
+    def register(self, mcp: Any) -> None:
+        mcp.list_tools = self._with_state(self.list_tools)
+        mcp.call_tool = self._with_state(self.call_tool)
+
+    async def list_tools(self) -> list[Any]:
+        await self._session.reset_async(self._row.seed, index=self._row.index)
+        tool = self._session.tool.to_json()["function"]
+        return [Tool(name=tool["name"], description=tool["description"], input_schema=tool["parameters"])]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        state = self.state
+        _, turns = await _play_calls(self._session, self._row, state)
+        if turns and turns[-1].done:
+            return CallToolResult(content=[TextContent(type="text", text=_OVER)])
+        call = (name, json.dumps(arguments))
+        heard = await self._session.call_async([ToolCall(*call)])
+        state.calls = [*state.calls, call]
+        text = f"{heard.text}\n\n{_OVER}".strip() if heard.done else heard.text
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
+_OVER = "The game is over. Reply in one sentence, without calling a tool."
+
+
+async def _play_calls(session: Session, row: Any, state: CalledState) -> tuple[SeatObservation, list[SeatObservation]]:
+    """The episode of a row up to the calls made so far: its opening, and its turns."""
+    opening = await session.reset_async(row.seed, index=row.index, sample=state.sample)
+    turns = [await session.call_async([ToolCall(*call)] if any(call) else []) for call in state.calls]
+    return opening, turns
+
+
+class SondeTask(vf.Task[TaskRow, CalledState, SondeTaskConfig]):
     """A task of an environment; the environment itself computes the rewards."""
+
+    @classmethod
+    def toolsets(cls, config: SondeTaskConfig) -> list[Any]:
+        return [SondeToolset(vf.ToolsetConfig())] if config.tools else []
 
 
 class SondeTasksetConfig(vf.TasksetConfig):
@@ -58,6 +126,7 @@ class SondeTasksetConfig(vf.TasksetConfig):
     arguments: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
     split: str = "train"
     seed: int = 0
+    task: SondeTaskConfig = SondeTaskConfig()
 
     def make_env(self) -> Env[Any]:
         return make(self.env, **self.arguments)
@@ -69,7 +138,8 @@ class SondeTaskset(vf.Taskset[SondeTask, SondeTasksetConfig]):
     def load(self) -> Iterator[SondeTask]:
         c = self.config
         for index in range(len(c.make_env().tasks(c.split))):
-            row = TaskRow(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed)
+            place: dict[str, Any] = {"env": c.env, "arguments": c.arguments, "split": c.split}
+            row = TaskRow(name=f"{c.env} {c.split}[{index}]", index=index, seed=c.seed, **place)
             yield SondeTask(row, c.task)
 
 
@@ -111,6 +181,9 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
             getattr(agents, seat).trainable = False
 
     async def run(self, task: Any, agents: Any) -> None:
+        if self.taskset.config.task.tools:
+            await self._run_by_tools(task, agents)
+            return
         turns: list[SeatObservation] = []
         async with agents.agent.interaction(task) as exchange, AsyncExitStack() as stack:
             others = {
@@ -129,6 +202,30 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
             except _AgentEnded as e:
                 exchange.trace.info["error"] = str(e)
             _write_trace(exchange.trace, turns)
+
+    async def _run_by_tools(self, task: Any, agents: Any) -> None:
+        """The model calls the tool within a segment; a segment that ends before the game does is a turn without a
+        call."""
+        if self.config.seats:
+            raise invalid("seats", self.config.seats, "none with tools: the tool server fills them itself")
+        async with agents.agent.interaction(task) as exchange:
+            trace = exchange.trace  # the tool server replaces its state at every call
+            trace.state.sample = next(self._samples)
+            session = Session(self._env, split=self._split, gains=True)
+            opening, turns = await _play_calls(session, task.data, trace.state)
+            text = f"{opening.text}\n\nAct only by calling the tool {session.tool.name}."
+            while not (turns and turns[-1].done):
+                segment = await exchange.turn(text)
+                if segment.terminated:
+                    break
+                _, turns = await _play_calls(session, task.data, trace.state)
+                if not (turns and turns[-1].done):
+                    trace.state.calls = [*trace.state.calls, ("", "")]
+                    turns.append(heard := await session.call_async([], segment.last_reply or ""))
+                    text = heard.text
+            _write_trace(trace, turns)
+            said = [turn.acts[0].action.completions[0] for turn in session.episode.turns]
+            trace.record_metrics({"bad_calls": float(sum(bool(c.call_defect) for c in said))})
 
 
 Asked = Callable[[str], Awaitable[str]]
@@ -195,3 +292,7 @@ def _write_trace(trace: Any, turns: list[SeatObservation]) -> None:
 
 
 __all__ = ["SondeEnv", "SondeTaskset"]
+
+
+if __name__ == "__main__":  # verifiers starts the module of a tool server so
+    SondeToolset.run()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
 from sonde.evaluation.per_turn import CALLED, marked_turns
-from sonde.runs.rollout import Plan, Seats, rollout
+from sonde.runs.rollout import Plan, Seats, stream_trajectories
 
 from ..collect import Game
 from ..credit import Values, with_advantages
@@ -72,7 +72,7 @@ async def play_groups_async(
 async def _play_group(one: PlannedTask, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
     env = one.game.env
     policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
-    played = [t async for t in rollout(env, policies, [one.task], Plan(k=k, seed=one.seed))]
+    played = [t async for t in stream_trajectories(env, policies, [one.task], Plan(k=k, seed=one.seed))]
     return sorted(played, key=lambda t: t.sample)
 
 

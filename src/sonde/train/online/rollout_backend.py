@@ -170,7 +170,8 @@ def wrap_model(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
 def seat_model(model: Model, online: OnlineSettings) -> LLM:
     """The policy: view and sampling follow the settings, and the distribution is not truncated."""
     shown = {name: getattr(online, name) for name in SHOWN}
-    return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
+    sampling = {"temperature": online.temperature, "min_p": 0.0, "max_new_tokens": online.max_new_tokens}
+    return LLM(model=model, tools=online.tools, **sampling, **shown)
 
 
 def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer: Any) -> TokenEndpoint | None:

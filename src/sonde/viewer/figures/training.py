@@ -16,7 +16,7 @@ from sonde._util.escaping import make_visible
 
 from ..training_history import Series, TrainingHistory, describe_training
 from .axes import WIDTH, figure_axes, spread_labels
-from .svg import FLOOR, INK, MUTED, PALETTE, render_svg
+from .svg import FLOOR, INK, MUTED, PALETTE, Drawing
 
 SMOOTH_FROM = 60
 """A curve with more points than this is drawn with a moving mean."""
@@ -132,11 +132,9 @@ def _prepare_training(
     history: TrainingHistory, others: Sequence[TrainingHistory], number: int, colour: str
 ) -> TrainingFigures:
     anchor = f"training-{number}"
-    constant = {name for name, series in history.series.items() if is_constant(name, series)}
-    same = "nll" in history.series and _is_close(history.series["nll"], history.series.get("loss"))
-    left_out = constant | ({"nll"} if same else set())
-    drawn = [p for p in _select_panels(history) if history.entries > 1 and not set(p.lines) <= left_out]
-    figures = [(p, _draw_panel(p, history, colour, f"{anchor}-{i}")) for i, p in enumerate(drawn)]
+    constant, same = _find_constants(history), _is_loss_nll(history)
+    drawn = _select_drawn(history)
+    figures = [(p, _make_figure(p, history, colour, f"{anchor}-{i}")) for i, p in enumerate(drawn)]
     return TrainingFigures(
         history=history,
         anchor=anchor,
@@ -150,6 +148,28 @@ def _prepare_training(
         smoothed=smoothing_window(history.entries) if drawn else 0,
         table=_tabulate_steps(history),
     )
+
+
+def draw_training(history: TrainingHistory) -> dict[str, Drawing]:
+    """The figures of a training, by the titles of their panels in lower case."""
+    colour = history.style.colour if history.style else INK
+    return {
+        panel.title.lower().replace(" ", "_"): _draw_panel(panel, history, colour) for panel in _select_drawn(history)
+    }
+
+
+def _find_constants(history: TrainingHistory) -> set[str]:
+    return {name for name, series in history.series.items() if is_constant(name, series)}
+
+
+def _is_loss_nll(history: TrainingHistory) -> bool:
+    return "nll" in history.series and _is_close(history.series["nll"], history.series.get("loss"))
+
+
+def _select_drawn(history: TrainingHistory) -> list[Panel]:
+    """The panels that are drawn: those in which something changes, the loss only once."""
+    left_out = _find_constants(history) | ({"nll"} if _is_loss_nll(history) else set())
+    return [p for p in _select_panels(history) if history.entries > 1 and not set(p.lines) <= left_out]
 
 
 def _select_panels(history: TrainingHistory) -> list[Panel]:
@@ -241,7 +261,12 @@ def thin_points(values: Any, most: int = THIN_TO) -> list[int]:
     return [0, *sorted(found), n - 1]
 
 
-def _draw_panel(panel: Panel, history: TrainingHistory, colour: str, name: str) -> Figure:
+def _make_figure(panel: Panel, history: TrainingHistory, colour: str, name: str) -> Figure:
+    caption = _ON_POLICY if "loss" in panel.lines and "ratio" in history.series else panel.caption
+    return Figure(title=panel.title, caption=caption, svg=_draw_panel(panel, history, colour).to_svg(name))
+
+
+def _draw_panel(panel: Panel, history: TrainingHistory, colour: str) -> Drawing:
     lines = _merge_equal(panel.lines, history.series)
     size = (2.9, 1.9) if panel.small else (WIDTH, 2.5)
     named = len(panel.lines) > 1
@@ -254,11 +279,7 @@ def _draw_panel(panel: Panel, history: TrainingHistory, colour: str, name: str) 
         _scale_axes(ax, panel)
         if named:
             _label_ends(ax, ends)
-        return Figure(
-            title=panel.title,
-            caption=_ON_POLICY if "loss" in panel.lines and "ratio" in history.series else panel.caption,
-            svg=render_svg(ax.figure, name, _describe_panel(panel, history)),
-        )
+        return Drawing(ax.figure, _describe_panel(panel, history))
 
 
 def _merge_equal(lines: Mapping[str, str], series: Mapping[str, Series]) -> dict[str, Series]:
