@@ -45,6 +45,7 @@ from . import tables
 from .players import make_environment, model_seats
 from .terminal import out
 
+SETTINGS = "settings"
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
@@ -54,15 +55,21 @@ _SHORT = {"cellular_automata": "In short, type the eight new states in that orde
 
 @dataclass(frozen=True, kw_only=True)
 class ListCommand:
-    """List everything that has a name: environments, agents, users, models, training objectives."""
+    """List everything that has a name: environments, agents, users, models, training objectives and settings."""
 
-    kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
+    kind: Annotated[
+        str, Argument(help=f"{', '.join(KINDS)}, or settings (of `sonde train`). Default: all but settings.")
+    ] = ""
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
-        if self.kind and self.kind not in KINDS:
-            raise unknown("kind", self.kind, KINDS)
-        found = {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        if self.kind and self.kind not in (*KINDS, SETTINGS):
+            raise unknown("kind", self.kind, (*KINDS, SETTINGS))
+        found = (
+            _list_settings()
+            if self.kind == SETTINGS
+            else {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        )
         if self.as_json:
             out.print_json(json.dumps(found))
             return
@@ -70,6 +77,16 @@ class ListCommand:
             if rows:
                 out.print(tables.name_table(group, rows.items()))
                 out.print()
+
+
+def _list_settings() -> dict[str, dict[str, str]]:
+    """The named settings of trainings, by objective, with a line each."""
+    from sonde.train.presets import PRESETS, summarise_preset
+
+    found: dict[str, dict[str, str]] = {}
+    for name, training in PRESETS.items():
+        found.setdefault(training.objective, {})[name] = summarise_preset(training)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
