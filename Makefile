@@ -4,6 +4,7 @@
 #   make test-thorough tests that take seconds each; `make ci` runs them too
 #   make ci            the checks of .ci/run             make docs          the documentation, into site/
 #   make lint, make types, make layers                   ruff, pyright, import contracts
+#   make package       sdist and wheel, into dist/: metadata, contents, and the wheel tried in a bare environment
 #   make test-core     tests that need no extra, on another Python (CORE_PYTHON=python3.13)
 #   make test-hosts    adapters whose hosts need other versions than constraints.txt, in their own environments
 #   make test-engines  backends with real inference servers: vLLM on the CPU, llama.cpp
@@ -26,11 +27,11 @@ CORE := .venv-core
 CORE_PYTHON ?= python3.13
 CORE_TESTS := $(addprefix tests/,_util core runs/store envs/test_golden.py runs/test_rollout.py runs/test_rollout_failures.py runs/test_run.py evaluation/test_evaluate.py)
 
-# verifiers, OpenEnv and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
+# verifiers, OpenEnv, MCP and GEM with what they agree on (constraints-hosts.txt). GEM wants Python 3.12.0 at most; a dependency
 # of its and of Reasoning Gym is compiled.
 HOSTS := .venv-hosts
-HOST_EXTRAS := chess,gymnasium,openenv,skyrl-gym,test,textarena,verifiers
-HOST_TESTS := $(addprefix tests/interop/,inward outward/test_openenv.py outward/test_verifiers.py)
+HOST_EXTRAS := chess,gymnasium,mcp,openenv,skyrl-gym,test,textarena,verifiers
+HOST_TESTS := $(addprefix tests/interop/,inward outward/test_mcp.py outward/test_openenv.py outward/test_verifiers.py)
 
 # verl pins older versions, and its agent loop runs with ours: a folder of packages without their dependencies.
 VERL := .venv-verl
@@ -39,7 +40,7 @@ VERL := .venv-verl
 ENGINES := .venv-engines
 ENGINES_PYTHON ?= $(BIN)/python
 
-.PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts verl engines ci lint types layers docs install dev clean
+.PHONY: demo test test-thorough test-all test-core test-hosts test-engines hosts verl engines ci lint types layers docs package install dev clean
 .DEFAULT_GOAL := demo
 
 demo: install
@@ -80,7 +81,17 @@ layers: dev
 	$(BIN)/lint-imports
 
 docs: dev
-	$(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# What a package index would get: the wheel is built from the sdist, and tried where there is nothing but it.
+package: dev
+	rm -rf dist build/bare
+	PIP_CONSTRAINT=$(abspath constraints.txt) $(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/package/contents.py dist/*.whl
+	$(BIN)/python -m venv build/bare
+	build/bare/bin/$(INSTALL) --quiet dist/*.whl
+	cd build/bare && bin/python -I ../../tests/package/smoke.py
 
 install: $(VENV)/installed
 dev: $(VENV)/installed-dev

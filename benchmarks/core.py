@@ -50,7 +50,7 @@ def best_time(call: Callable[[], Any], n: int, rounds: int = 7) -> float:
 
 def time_awaited(ep: sonde.Episode) -> sonde.Episode:
     """The episode when the agent must act again, other seats played by their default policies."""
-    return sonde.run_sync(sonde.advance_to_agent(ep, sonde.default_policies(ep.env)))
+    return sonde.core.run_sync(sonde.core.advance_to_agent(ep, sonde.core.default_policies(ep.env)))
 
 
 def typical_episode(env: Any) -> tuple[sonde.Episode, str]:

@@ -40,7 +40,7 @@ env = sonde.make({name!r})
 begun = time.process_time()
 sonde.SeatedPolicies(env).reset(env.tasks("train")[0])
 view = sonde.Episode.begin(env, env.tasks("train")[0]).step({said!r}).view("user")
-sonde.default_policies(env)["user"].act_now(view)
+sonde.core.default_policies(env)["user"].act_now(view)
 print(time.process_time() - begun)
 """
 
@@ -85,7 +85,7 @@ def time_turn(name: str, n: int = 3000, warm: int = 1000) -> str:
 
 def _time_call(name: str, said: list[str], warm: int) -> str:
     env = sonde.make(name)
-    user = sonde.default_policies(env)["user"]
+    user = sonde.core.default_policies(env)["user"]
     tasks = env.tasks("train")
     spent: tuple[list[float], list[float]] = ([], [])
     for i, message in enumerate(said):

@@ -202,8 +202,8 @@ def measure_decoding(o: argparse.Namespace, arm: str, rows: int, until: float) -
 
 def measure_grpo(o: argparse.Namespace) -> list[CheckResult]:
     """The second of two steps: 64 episodes of mazes, 5 turns each."""
+    from sonde.train.by_name import learn_online
     from sonde.train.collect import Game
-    from sonde.train.learn import learn_online
     from sonde.train.presets import preset
 
     env = sonde.make("maze", preset="pairs", max_turns=5)

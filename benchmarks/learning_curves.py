@@ -28,8 +28,8 @@ from sonde.core import AGENT, Env, Trajectory
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import evaluate
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn, learn_online
 from sonde.train.presets import describe_preset, preset
 from sonde.train.training import Training
 

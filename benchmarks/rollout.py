@@ -47,7 +47,7 @@ def play_lane(n: int) -> None:
         print(f"lane: {len(found)} episodes at concurrency {concurrency}: {time.process_time() - begun:.1f} CPU s")
 
 
-def make_policy(kind: str) -> sonde.AnyPolicy:
+def make_policy(kind: str) -> sonde.core.AnyPolicy:
     if kind == "fake":
         model = sonde.make("models:fake", script=("<Answer>1 1 2 2</Answer>", "<Answer>3 4 5 6</Answer>"))
         return sonde.make("agents:llm", model=model)

@@ -40,7 +40,7 @@ def share_won(trainer: Any, game: Game, tasks: Sequence[Task]) -> float:
     hf = wrap_model(model, trainer.processing_class, ONLINE)
     chosen = [PlannedTask(game, tasks[i % len(tasks)], 10_000 + i, game.name) for i in range(GAMES)]
     played = play_groups(chosen, seat_model(hf, ONLINE), {}, 1)
-    sonde.run_sync(hf.close())
+    sonde.core.run_sync(hf.close())
     model.train()
     return sum(t.outcome is not None and t.outcome.success for group in played for t in group) / GAMES
 

@@ -10,6 +10,7 @@ its curve; the figures are drawn as those of a report. `tests/docs/test_catalogu
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import inspect
 import json
 import runpy
@@ -27,7 +28,7 @@ from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.viewer.figures.axes import DASHES, AgentStyle, figure_axes, label_ends, plot_estimates, set_turn_ticks
-from sonde.viewer.figures.svg import render_svg
+from sonde.viewer.figures.svg import Drawing
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -40,6 +41,9 @@ KINDS = {
     "regret": ("sub-episodes", "cumulative regret", "Mean cumulative regret"),
 }
 """What a curve shows: labels of the axes, and what is drawn."""
+GROUPS = ("For many environments", "With a language model", "Made of other policies", "For one environment")
+PARTS = {"player", "policies", "policy", "first"}
+"""Settings that hold another policy."""
 
 
 def load_notes() -> dict[str, dict[str, Any]]:
@@ -59,20 +63,40 @@ def pages() -> dict[str, str]:
 
 
 def overview() -> str:
-    """All agents, each with its page, the first line of it, and where it is floor or reference."""
+    """All agents by what they need, each with its page, the first line of it, and where it is floor or reference."""
     roles = _roles()
-    rows = [(f"[{name}]({name}.md)", _about(name)[0], "; ".join(roles.get(name, ()))) for name in sonde.names("agents")]
+    groups: dict[str, list[tuple[str, str, str]]] = {title: [] for title in GROUPS}
+    for name in sonde.names("agents"):
+        row = (f"[{name}]({name}.md)", _about(name)[0], ", ".join(roles.get(name, ())))
+        groups[_group(sonde.find(f"agents:{name}"))].append(row)
     return (
         f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
         "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
         "sonde, or with a scripted one that makes no mistakes. To write your own, see "
-        "[Add an agent](../add-an-agent.md).\n\n" + WRITTEN["table"](("name", "description", "role on the scale"), rows)
+        "[Add an agent](../add-an-agent.md).\n\n"
+        + "\n".join(f"## {title}\n\n{_listed(rows)}" for title, rows in groups.items())
     )
+
+
+def _listed(rows: Sequence[tuple[str, str, str]]) -> str:
+    """A table, whose last column stands only where something is in it."""
+    head = ("agent", "how it plays", "role on the scale")
+    wide = any(row[-1] for row in rows)
+    return WRITTEN["table"](head if wide else head[:-1], rows if wide else (row[:-1] for row in rows))
+
+
+def _group(cls: type[Any]) -> str:
+    """Which of `GROUPS` an agent belongs to: by where it lives, and by what it is made of."""
+    fields = {field.name for field in dataclasses.fields(cls)}
+    general, model, composed, own = GROUPS
+    if cls.__module__.startswith("sonde.envs."):
+        return own
+    return model if "model" in fields else composed if fields & PARTS else general
 
 
 def _about(name: str) -> tuple[str, str]:
     """The first paragraph of an agent's module, and the rest."""
-    return WRITTEN["split_summary"](sys.modules[sonde.find(f"agents:{name}").__module__].__doc__ or "")
+    return WRITTEN["split_summary"](sys.modules[sonde.core.find(f"agents:{name}").__module__].__doc__ or "")
 
 
 def _roles() -> Mapping[str, list[str]]:
@@ -88,7 +112,7 @@ def _roles() -> Mapping[str, list[str]]:
 
 def _page(name: str, told: Mapping[str, Any]) -> str:
     first, rest = _about(name)
-    cls = sonde.find(f"agents:{name}")
+    cls = sonde.core.find(f"agents:{name}")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",
@@ -153,7 +177,7 @@ def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequ
         ax.set_ylim(**({"bottom": -3, "top": 103} if told["kind"] == "won" else {"bottom": 0}))
         set_turn_ticks(ax, first, first + max(map(len, lines.values())) - 1)
         label_ends(ax, ends)
-        return render_svg(ax.figure, name, f"{what} of {env.name}: {', '.join(lines)}")
+        return Drawing(ax.figure, f"{what} of {env.name}: {', '.join(lines)}").to_svg(name)
 
 
 def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[AgentStyle]:

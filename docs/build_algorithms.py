@@ -32,7 +32,7 @@ from sonde.train.objectives.rwr import centred_weights, exponential_weights
 from sonde.train.objectives.simpo import simpo_loss
 from sonde.train.types import Learns
 from sonde.viewer.figures.axes import DASHES, MARKERS, AgentStyle, figure_axes, label_ends, plot_estimates
-from sonde.viewer.figures.svg import PALETTE, render_svg
+from sonde.viewer.figures.svg import PALETTE, Drawing
 
 DOCS = Path(__file__).parent
 WRITTEN = runpy.run_path(str(DOCS / "written.py"))
@@ -245,7 +245,7 @@ def _steps(names: Sequence[str]) -> str:
             ends.append((100 * known["success"][-1][0], agent))
         ax.set(xlabel="steps", ylabel="episodes won (%)", ylim=(-3, 103))
         label_ends(ax, ends)
-        return WRITTEN["standing"](render_svg(ax.figure, "learning", f"Success over steps: {', '.join(learned)}"))
+        return WRITTEN["standing"](Drawing(ax.figure, f"Success over steps: {', '.join(learned)}").to_svg("learning"))
 
 
 def _drawn(title: str, page: Page) -> str:
@@ -257,7 +257,7 @@ def _drawn(title: str, page: Page) -> str:
         ax.grid(axis="y")
         if len(page.curves) > 1:
             ax.legend(frameon=False, fontsize=8.5)
-        return WRITTEN["standing"](render_svg(ax.figure, title, f"{page.labels[1]} over {page.labels[0]}"))
+        return WRITTEN["standing"](Drawing(ax.figure, f"{page.labels[1]} over {page.labels[0]}").to_svg(title))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,11 @@ def users_and_models() -> str:
     for kind, title in (("users", "Users, opponents, judges"), ("models", "Models")):
         parts.append(f"## {title}\n")
         for name in sonde.names(kind):
-            parts += [f"### {kind}:{name}\n", f"{read_summary(kind, name)}\n", arguments(sonde.find(f"{kind}:{name}"))]
+            parts += [
+                f"### {kind}:{name}\n",
+                f"{read_summary(kind, name)}\n",
+                arguments(sonde.core.find(f"{kind}:{name}")),
+            ]
             told = [
                 who.replace(name, what) for what, all_ in CAPABILITIES.items() for who in all_ if who.split()[0] == name
             ]

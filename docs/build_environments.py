@@ -25,6 +25,7 @@ import sonde
 from sonde.core import Env, Episode, Gain, Rng, Turn, View, playthrough
 from sonde.core.registry import env_folder
 from sonde.core.types import Json
+from sonde.evaluation import results, suites
 from sonde.evaluation import scale as reference
 from sonde.evaluation.information_gain import has_assumed_policies
 from sonde.testing import EnvProbe
@@ -68,6 +69,11 @@ LINES = {
 }
 """The five lines in which `rules.toml` tells how an environment is played, and what they are called."""
 USERS = "../users-and-models.md"
+DIFFICULTIES = {"easy": 0.2, "medium": 0.02, "hard": 0.0}
+"""The least share of games that random play wins."""
+PRIORS = 10
+"""Test tasks whose priors are averaged."""
+RESULTS = Path(__file__).parents[1] / "results"
 OTHERS = "More"
 """Where an environment stands that no kind above names."""
 
@@ -79,25 +85,84 @@ def pages(only: Sequence[str] = ()) -> dict[str, str]:
 
 
 def gallery() -> str:
-    """Every environment with its picture."""
-    parts = [
-        f"# Environments\n\n{NOTE}\n\nEvery environment at the end of a recorded game, as `sonde view` draws it "
-        "([Viewer](../viewer.md)): a board with the hidden part drawn faintly, or the end of a conversation.\n"
-    ]
+    """Every environment as a card, with what `gallery.js` filters by."""
+    cards = [_card(name, kind) for kind, names in _kinds().items() for name in names]
+    return (
+        f"# Environments\n\n{NOTE}\n\nThe pictures show the end of a recorded game, as [`sonde view`](../viewer.md) "
+        "draws it, with the hidden part faint. *Difficulty* is what random legal play wins: easy from "
+        f"{DIFFICULTIES['easy']:.0%}, medium from {DIFFICULTIES['medium']:.0%}, hard below. *Beliefs* are exact "
+        "posteriors, which give bits, efficiency and the best question.\n\n"
+        f'<div class="gallery" markdown="block">\n\n{"".join(cards)}</div>\n'
+    )
+
+
+def _kinds() -> dict[str, tuple[str, ...]]:
+    """Environments by their kind, with those that no kind names at the end."""
     placed = {name for names in KINDS.values() for name in names}
     rest = tuple(name for name in sonde.names("envs") if name not in placed)
-    for title, names in {**KINDS, **({OTHERS: rest} if rest else {})}.items():
-        parts.append(f"## {title}\n")
-        for name in names:
-            about = sonde.make(name).spec.summary
-            parts.append(f"### [{name}]({name}.md)\n\n{about[:1].upper()}{about[1:]}.\n")
-            parts.append(f"[![{name}](../gallery/{name}.svg)]({name}.md)\n")
-    return "\n".join(parts)
+    return {**KINDS, **({OTHERS: rest} if rest else {})}
+
+
+def _card(name: str, kind: str) -> str:
+    cls: Any = sonde.find(name)
+    made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
+    spec, measured = made[0].spec, _measured(name)
+    bits = next(filter(None, map(_prior_bits, made)), None)
+    wins = {role: _mean(played, "success") for role, played in measured.items()}
+    others = ", ".join(seat for seat in spec.seats if seat != "agent") or "none"
+    facts = {
+        "suite": [suite for suite in suites.TITLES if name in dict(suites.suite_environments(suite))],
+        "kind": [kind],
+        "beliefs": ["yes" if bits else "no"],
+        "partner": [others],
+        "difficulty": [next(level for level, least in DIFFICULTIES.items() if wins["floor"] >= least)],
+    }
+    data = " ".join(f'data-{key}="{"|".join(values)}"' for key, values in facts.items())
+    told = [
+        f"Random play wins {wins['floor']:.0%}, the reference {wins['reference']:.0%} in "
+        f"{_mean(measured['reference'], 'turns'):.1f} turns.",
+        f"{bits:.1f} bits are hidden." if bits else "No exact beliefs.",
+        *([f"Partner: {others}."] if others != "none" else []),
+        f"Suites: {', '.join(facts['suite'])}.",
+    ]
+    return (
+        f'<article markdown="block" {data}>\n\n[![{name}](../gallery/{name}.svg)]({name}.md){{ .picture }}\n\n'
+        f"### [{name}]({name}.md)\n\n{spec.summary[:1].upper()}{spec.summary[1:]}.\n\n"
+        f"{' '.join(told)}\n{{ .facts }}\n\n</article>\n\n"
+    )
+
+
+def _prior_bits(env: Env[Any]) -> float | None:
+    """Mean entropy of the prior over the first test tasks; None without an exact posterior."""
+    priors = [env.filter(task.public) for task in env.tasks("test")[:PRIORS]]
+    known = [float(prior.entropy) for prior in priors if prior is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _mean(played: results.PlayedEnvironment, metric: str) -> float:
+    value = played.metrics[metric]
+    if value is None:
+        raise SystemExit(f"{played.env_and_preset[0]}: no {metric} in its results")
+    return value.mean
+
+
+def _measured(name: str) -> dict[str, results.PlayedEnvironment]:
+    """What floor and reference came to, in the first suite that has the environment."""
+    for suite in ("paprika", *suites.TITLES):
+        found = {
+            role: played
+            for role in ("floor", "reference")
+            for played in results.read_result(RESULTS / f"{suite}--{role}.json").environments
+            if played.env_and_preset[0] == name
+        }
+        if found:
+            return found
+    raise SystemExit(f"{name}: no suite has measured floor and reference of it; see docs/leaderboard.md")
 
 
 def environment(name: str) -> str:
     """The page of one environment."""
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
     title, about = WRITTEN["split_summary"](sys.modules[cls.__module__].__doc__ or "")
     parts = [

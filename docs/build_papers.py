@@ -28,8 +28,9 @@ INDEX = """# The papers, figure by figure
 
 sonde implements five papers. Each has a page with all of its figures and tables: what it shows, the command at the
 paper's scale, a command at a size that runs on a laptop, and what came out, beside the paper's own numbers. Figures and
-tables that share an experiment share an entry."""
-PAPERS = ("paprika", "delta_belief", "lmrl", "psrl", "mtp")
+tables that share an experiment share an entry. *Ways to learn to ask* compares methods of these and of two other papers
+on one testbed."""
+PAPERS = ("paprika", "delta_belief", "lmrl", "psrl", "mtp", "neighbours")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ prints something else than it holds.
 
 from __future__ import annotations
 
+import ast
 import base64
 import contextlib
 import io
@@ -24,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 TOURS = ROOT / "tours"
 DPI = 72
+LAST = "_last_value"
 
 Cell = dict[str, Any]
 
@@ -37,10 +39,31 @@ def run(path: Path) -> list[Cell]:
         code = [cell for cell in cells if cell["cell_type"] == "code"]
         for i, cell in enumerate(code):
             with contextlib.redirect_stderr(io.StringIO()):
-                text = printed_by("".join(cell["source"]), names)
+                text = printed_by(_keep_last("".join(cell["source"])), names)
+                value = names.pop(LAST, None)
             cell["execution_count"] = i + 1
-            cell["outputs"] = [*([_printed(text)] if text else []), *_drawn()]
+            shown = [] if value is None else [_shown(value, i + 1)]
+            cell["outputs"] = [*([_printed(text)] if text else []), *shown, *_drawn()]
     return cells
+
+
+def _keep_last(code: str) -> str:
+    """A cell that assigns the value of its last line, which a notebook shows, to `LAST`."""
+    body = ast.parse(code).body
+    if not body or not isinstance(last := body[-1], ast.Expr):
+        return code
+    before = "\n".join(code.splitlines()[: last.lineno - 1])
+    return f"{before}\n{LAST} = {ast.unparse(last)}\n"
+
+
+def _shown(value: Any, number: int) -> Cell:
+    """The value of the last line of a cell, as a card or a table where it has one."""
+    html = getattr(value, "_repr_html_", lambda: None)()
+    data = {
+        **({"text/html": html.splitlines(keepends=True)} if html else {}),
+        "text/plain": repr(value).splitlines(keepends=True),
+    }
+    return {"output_type": "execute_result", "execution_count": number, "data": data, "metadata": {}}
 
 
 @contextlib.contextmanager
@@ -75,7 +98,11 @@ def _drawn() -> list[Cell]:
 def printed(cells: Sequence[Cell]) -> list[str]:
     """What the cells of a notebook hold as printed, one text per cell of code."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    return ["".join("".join(out.get("text", ())) for out in cell["outputs"]) for cell in code]
+    return ["".join(map(_text_of, cell["outputs"])) for cell in code]
+
+
+def _text_of(output: Cell) -> str:
+    return "".join(output.get("text", ()) or output.get("data", {}).get("text/plain", ()))
 
 
 def main(only: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sonde.evaluation.run_evaluation import execute_run
 from sonde.runs.run import config_from, prepare_run
@@ -28,6 +28,8 @@ RUNS: tuple[tuple[str, dict[str, Any], int, int], ...] = (
     ("twenty_questions", {"name": "twenty_questions"}, 10, 4),
     ("random", {"name": "mastermind"}, 5, 4),
 )
+SCHEMES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
+"""How a page looks, and the end of its picture's name; the site shows the one that fits (`docs/hooks.py`)."""
 
 
 def main() -> None:
@@ -54,21 +56,24 @@ async def _look(runs: Path, names: dict[tuple[str, str], str], browser: str) -> 
     lost = library.run(mined).run.trajectories.select_where("kind = 'loss'", order="turns DESC")[0]
     pages = {
         "runs": ("", 760, ()),
-        "run": (f"run/{names['sweeper', 'minesweeper']}", 1000, ()),
+        "run": (f"run/{names['minesweeper', 'minesweeper']}", 1000, ()),
         "episode": (f"episode/{mined}/{lost.id}", 900, ("j", "j")),
         "group": (f"group/{guessed}/{library.run(guessed).run[0].task.id}/0", 700, ()),
         "compare": (f"compare/{names['entropy', 'wordle']}/{guessed}", 760, ()),
     }
     async with async_playwright() as driver:
         chromium = await driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, (path, height, keys) in pages.items():
-            page = await chromium.new_page(viewport={"width": 1180, "height": height})
-            await page.goto(address + path)
-            await page.locator("[data-fragment], [aria-busy]").first.wait_for(state="detached", timeout=120_000)
-            for key in keys:
-                await page.keyboard.press(key)
-            await page.wait_for_timeout(600)
-            await page.screenshot(path=PICTURES / f"{name}.png")
+        for scheme, ending in SCHEMES.items():
+            context = await chromium.new_context(color_scheme=scheme)
+            for name, (path, height, keys) in pages.items():
+                page = await context.new_page()
+                await page.set_viewport_size({"width": 1180, "height": height})
+                await page.goto(address + path)
+                await page.locator("[data-fragment], [aria-busy]").first.wait_for(state="detached", timeout=120_000)
+                for key in keys:
+                    await page.keyboard.press(key)
+                await page.wait_for_timeout(600)
+                await page.screenshot(path=PICTURES / f"{name}{ending}.png")
         await chromium.close()
     await runner.cleanup()
 

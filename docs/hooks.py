@@ -1,5 +1,6 @@
-"""What mkdocs makes while it builds the site, so that it is never out of date: the navigation of folders, the API
-reference, from docstrings, the notebooks in `tours/`, and the leaderboard, from the files in `results/`."""
+"""What mkdocs makes while it builds the site, so that it is never out of date: the API reference, from docstrings, the
+notebooks in `tours/`, the leaderboard, from the files in `results/`, and the address of the project. Pages of
+environments, agents and objectives, which are many, get a place behind their index."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import importlib
 import inspect
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +26,7 @@ def _registered(kind: str) -> tuple[str, ...]:
     import sonde
 
     own = _modules(kind)
-    return (*own, *sorted({sonde.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
+    return (*own, *sorted({sonde.core.find(f"{kind}:{name}").__module__ for name in sonde.names(kind)} - {*own}))
 
 
 def _modules(package: str) -> tuple[str, ...]:
@@ -45,6 +47,7 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "playing": (
         "Playing and recording",
         (
+            "sonde.runs.play",
             "sonde.runs.rollout",
             "sonde.runs.run",
             "sonde.runs.store",
@@ -77,8 +80,9 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         "Training",
         (
             *("sonde.train.data", "sonde.train.selection", "sonde.train.rewards", "sonde.train.rewarders"),
+            *("sonde.train.igpo", "sonde.train.gain_pairs"),
             *("sonde.train.credit", "sonde.train.curriculum", "sonde.train.settings", "sonde.train.training"),
-            *("sonde.train.presets", "sonde.train.learn", "sonde.train.trainer", "sonde.train.types"),
+            *("sonde.train.presets", "sonde.train.by_name", "sonde.train.trainer", "sonde.train.types"),
             *("sonde.train.online.settings", "sonde.train.online.groups", "sonde.train.online.trainer"),
             *("sonde.train.online.episode_log", "sonde.train.paprika", "sonde.datasets.tasks"),
         ),
@@ -87,7 +91,16 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
     "users": ("Users, opponents, judges", _registered("users")),
     "agents": ("Agents", _registered("agents")),
-    "looking": ("Viewer", ("sonde.viewer", "sonde.viewer.leaderboard")),
+    "looking": (
+        "Viewer, figures, tables",
+        (
+            "sonde.viewer",
+            "sonde.viewer.leaderboard",
+            "sonde.figures",
+            "sonde.export.files",
+            "sonde.export.result_table",
+        ),
+    ),
     "interop": (
         "Other libraries",
         (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),
@@ -96,17 +109,56 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
 """The pages of the reference: what they are called, and the modules on them."""
 
 
+LISTED = ("environments", "agents", "algorithms")
+"""Folders whose pages stand behind their index, outside the navigation."""
+BARE = ("environments", "agents")
+"""Those whose pages need no sidebar: their tab holds nothing but the index."""
+WIDE = ("index.md", "environments/index.md", "leaderboard.md")
+"""Pages that use the whole width."""
+_PICTURE = re.compile(r"!\[([^]]*)\]\(([^)]+)\.png\)")
+
+
 def on_config(config: Any) -> Any:
-    """Folders in the navigation become their pages, that of all of them first."""
-    config.nav = [{title: _inside(where) for title, where in entry.items()} for entry in config.nav]
+    """The address of the project, which `pyproject.toml` alone holds."""
+    config.extra["repository"] = project_url()
+    config.extra["social"] = [{"icon": "fontawesome/brands/git-alt", "link": project_url(), "name": "Source"}]
     return config
 
 
-def _inside(where: Any) -> Any:
-    if not (isinstance(where, str) and where.endswith("/")):
-        return where
-    pages = sorted((ROOT / "docs" / where).glob("*.md"), key=lambda page: (page.stem != "index", page.stem))
-    return [{"All" if page.stem == "index" else page.stem: f"{where}{page.name}"} for page in pages]
+def project_url() -> str:
+    """Where the project can be cloned from."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
+
+
+def on_nav(nav: Any, config: Any, files: Any) -> Any:
+    """Pages behind an index belong to its tab, and lead from one to the next."""
+    indexes = {page.file.src_uri: page for page in nav.pages}
+    for folder in LISTED:
+        index = indexes[f"{folder}/index.md"]
+        found = (file.page for file in files.documentation_pages() if file.src_uri.startswith(f"{folder}/"))
+        pages = sorted((page for page in found if page is not index), key=lambda page: page.file.src_uri)
+        for page, before, after in zip(pages, [index, *pages], [*pages[1:], None], strict=False):
+            page.parent, page.previous_page, page.next_page = index.parent, before, after
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """The address of the project and dark pictures filled in, and no sidebar where it would be empty."""
+    where = page.file.src_uri
+    bare = where.partition("/")[0] in BARE or where == "index.md"
+    page.meta["hide"] = [*(["navigation"] if bare else []), *(["toc"] if where in WIDE else [])]
+    if where.startswith("api/"):
+        page.meta["search"] = {"boost": 0.5}  # guides come first
+    text = markdown.replace("{{ repository }}", config.extra["repository"])
+    return _PICTURE.sub(lambda found: _by_day_and_night(found, (ROOT / "docs" / where).parent), text)
+
+
+def _by_day_and_night(found: re.Match[str], folder: Path) -> str:
+    """A picture, followed by its dark form if there is one."""
+    text, name = found.groups()
+    if not (folder / f"{name}-dark.png").is_file():
+        return found[0]
+    return f"![{text}]({name}.png#only-light)![{text}]({name}-dark.png#only-dark)"
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -214,7 +266,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _block(called: str) -> str:
-    return f"```text\n{_wrapped(called)}\n```\n" if called else ""
+    return f"```python\n{_wrapped(called)}\n```\n" if called else ""
 
 
 def _wrapped(text: str, width: int = 100) -> str:

@@ -35,7 +35,9 @@ def _parts(cell: Cell, name: str, pictures: dict[str, bytes]) -> Iterator[str]:
         if "image/png" in data:
             file = f"{name}-{len(pictures) + 1}.png"
             pictures[file] = base64.b64decode(data["image/png"])
-            yield f"![what the code above draws]({file})"
+            yield f"![what the code above draws]({file}){{ .plot }}"
+        elif "text/html" in data:
+            yield "".join(data["text/html"]).strip()
         else:
             yield _block("text", "".join(out.get("text") or data.get("text/plain", ())))
 

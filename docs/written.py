@@ -8,11 +8,10 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from sonde.viewer.templating import STYLE, read_asset
+from sonde.viewer.templating import list_colours
 
 _TABLE = re.compile(r"^\s*\|")
 _ITEM = re.compile(r"^- ")
-_VARIABLE = re.compile(r"(--[a-z0-9]+): ([^;]+);")
 _TAG = re.compile(r"(`[^`]*`)|<")
 
 
@@ -62,7 +61,7 @@ def prose(docstring: str) -> str:
     for kind, lines in _blocks(docstring):
         if kind in ("set in", "example"):
             least = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
-            out += ["```text", *(line[least:] for line in lines), "```"]
+            out += ["```pycon" if kind == "example" else "```text", *(line[least:] for line in lines), "```"]
         elif kind == "table":
             out += lines
         else:
@@ -119,10 +118,7 @@ def arguments(cls: type[Any]) -> str:
 
 def standing(svg: str, width: int = 460) -> str:
     """A figure of a page as a picture of its own, light or dark as its reader's screen is."""
-    light, dark, *_ = (dict(_VARIABLE.findall(part)) for part in read_asset(STYLE).split("@media"))
-    used = {name for name in light if f"var({name})" in svg} | {"--paper"}
-    day, night = ("".join(f"{name}:{value[name]};" for name in sorted(used & set(value))) for value in (light, dark))
-    style = f"<style>:root{{{day}}}@media(prefers-color-scheme:dark){{:root{{{night}}}}}</style>"
+    style = f"<style>{list_colours(svg, '--paper')}</style>"
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     head, body = svg.split(">", 1)
     head = head.replace("<svg ", f'<svg {names} width="{width}" ', 1)

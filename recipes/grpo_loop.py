@@ -207,7 +207,7 @@ def train(config: Config) -> dict[str, Any]:
     gains = {t: paired_difference(after[t], before[t]) for t in temperatures}  # task by task, in the same worlds
     for t in temperatures:
         print(f"temperature {t:g}: {rate(before[t])} won before, {rate(after[t])} after, difference {gains[t]}")
-    sonde.run_sync(hf.close())
+    sonde.core.run_sync(hf.close())
     return {"model": model, "before": before, "after": after, "gains": gains}
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import common
 from common import ARMS, Lab, Row
 
+from sonde.train.by_name import learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn_online
 from sonde.train.online.held_out import FILE
 
 CHOOSING = 12

@@ -27,9 +27,9 @@ from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.models.files.weights import model_fingerprint
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn_online
 from sonde.train.collect import Game
 from sonde.train.credit import ReturnToGo, TurnWise
-from sonde.train.learn import learn_online
 from sonde.train.presets import preset
 from sonde.train.rewarders import BeliefGain, ExactGain
 from sonde.train.rewards import RewardMix

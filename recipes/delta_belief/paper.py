@@ -28,8 +28,8 @@ from sonde.beliefs.elicitation import belief_probes
 from sonde.core import Episode
 from sonde.core.types import Json
 from sonde.runs.rollout import collect_trajectories
+from sonde.train.by_name import learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn_online
 from sonde.train.presets import describe_preset, preset
 from sonde.train.rewarders import BeliefGain
 from sonde.train.training import Training

@@ -24,8 +24,8 @@ from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn, learn_online
 from sonde.train.presets import preset
 from sonde.train.rewards import RewardMix
 from sonde.train.training import Training

@@ -45,8 +45,8 @@ from sonde.evaluation.suites import PROTOCOLS
 from sonde.models.local.heads import HeadSpec
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn, learn_online
 from sonde.train.objectives import make_objective
 from sonde.train.presets import preset
 from sonde.train.presets.lmrl import BETA, MODELS

@@ -46,9 +46,9 @@ from sonde.core import AGENT, Action, Episode, ProgramPolicy, Task, Trajectory, 
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
 from sonde.train.data import as_sampled
-from sonde.train.learn import learn, learn_online
 from sonde.train.model_io import load_model
 from sonde.train.presets import preset
 

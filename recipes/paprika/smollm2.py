@@ -31,7 +31,7 @@ from sonde.models.files.fetch import fetch_model
 from sonde.models.files.saving import hide_progress_bars
 from sonde.models.hf import native_dtype
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.train.learn import learn
+from sonde.train.by_name import learn
 from sonde.train.selection import SFTRule
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.training import Learning, Training

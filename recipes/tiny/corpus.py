@@ -126,11 +126,15 @@ def generate_batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> 
             yield _make_batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
     source = generate_rows(game, lesson, encoder, rng)
     while True:
-        pool = sorted((next(source) for _ in range(POOL)), key=lambda row: len(row.ids))
-        cut = _cut_row(pool, game.plan.tokens)
-        rng.shuffle(cut)
-        for chunk in cut:
-            yield _make_batch(chunk, encoder.tokenizer.pad_token_id, game.plan)
+        yield from make_batches(list(islice(source, POOL)), encoder.tokenizer.pad_token_id, game.plan, rng)
+
+
+def make_batches(pool: Sequence[Row], pad: int, plan: Plan, rng: Rng) -> Iterator[Batch]:
+    """Batches of about `plan.tokens` tokens of these rows, those of similar length together, in a random order."""
+    cut = _cut_row(sorted(pool, key=lambda row: len(row.ids)), plan.tokens)
+    rng.shuffle(cut)
+    for chunk in cut:
+        yield _make_batch(chunk, pad, plan)
 
 
 def _cut_row(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:

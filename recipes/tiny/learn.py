@@ -1,25 +1,29 @@
 """The network and its training from scratch: next-token prediction on the teachers' observations and answers.
 
-Source of the architecture: Llama (RMS norm, rotary positions, SwiGLU), here 96 wide, 3 layers, 4 heads, tied
-embeddings. Ours: the sizes and the schedule. Weights are float32; computation is bfloat16 if the plan
+Source of the architecture: Llama (RMS norm, rotary positions, SwiGLU) with tied embeddings. Ours: the sizes and the
+schedule. Weights are float32; computation is bfloat16 if the plan
 says so.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import corpus
 import torch
-from games import Game
+from games import Plan
 from torch import Tensor
 from torch.nn import functional
 
 from sonde.core import derive
 
 WARMUP = 50
+SAVE = 500
+"""Steps between checkpoints."""
 LAST = 0.05
 """What is left of the learning rate at the end."""
 
@@ -36,17 +40,27 @@ class Trained(NamedTuple):
     cpu_seconds: float
 
 
-def make_network(vocabulary: int, window: int, end: int, pad: int, seed: int) -> Any:
+@dataclass(frozen=True)
+class Shape:
+    """The size of a network: its width, that of its feed-forward layers, and how many layers and heads it has."""
+
+    width: int = 96
+    inner: int = 256
+    layers: int = 3
+    heads: int = 4
+
+
+def make_network(vocabulary: int, window: int, end: int, pad: int, seed: int, shape: Shape = Shape()) -> Any:
     """A Llama model with random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
         vocab_size=vocabulary,
-        hidden_size=96,
-        intermediate_size=256,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        num_key_value_heads=4,
+        hidden_size=shape.width,
+        intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
         max_position_embeddings=window,
         tie_word_embeddings=True,
         rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
@@ -63,21 +77,32 @@ def make_network(vocabulary: int, window: int, end: int, pad: int, seed: int) ->
     return model
 
 
-def train_network(game: Game, model: Any, source: Iterator[corpus.Batch], steps: int, report: Report) -> Trained:
-    """`steps` updates; the learning rate rises over the first ones and then falls linearly to a twentieth."""
-    began, tokens, own, own_loss = time.process_time(), 0, 0.0, 0.0
-    optimisers = make_optimizers(model, game.plan.rate, game.plan.half)
+def train_network(
+    plan: Plan,
+    model: Any,
+    source: Iterator[corpus.Batch],
+    steps: int,
+    report: Report,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """`steps` updates; the learning rate rises over the first ones and then falls linearly to a twentieth. With a
+    `checkpoint` file, an interrupted training continues there: the batches that it has seen are skipped."""
+    own, own_loss, loss = 0.0, 0.0, 0.0
+    optimisers = make_optimizers(model, plan.rate, plan.half)
+    done, tokens, spent = _load_checkpoint(checkpoint, model, optimisers)
+    began = time.process_time() - spent
     model.train()
-    loss = 0.0
     for step in range(1, steps + 1):
         batch = next(source)
-        nats_BT = token_surprise(model, batch.ids_BT, game.plan.half)
+        if step <= done:
+            continue
+        nats_BT = token_surprise(model, batch.ids_BT, plan.half)
         weights_BT = batch.weights_BT[:, 1:]
         ((nats_BT * weights_BT).sum() / weights_BT.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimiser in optimisers:
             for group in optimiser.param_groups:
-                group["lr"] = game.plan.rate * schedule_share(step, steps)
+                group["lr"] = plan.rate * schedule_share(step, steps)
             optimiser.step()
             optimiser.zero_grad()
         mine_BT = batch.own_BT[:, 1:]
@@ -87,8 +112,33 @@ def train_network(game: Game, model: Any, source: Iterator[corpus.Batch], steps:
         if step % 100 == 0 or step == steps:
             loss, own, own_loss = own_loss / own, 0.0, 0.0
             report(step, loss, time.process_time() - began)
+        if checkpoint is not None and step % SAVE == 0:
+            _save_checkpoint(checkpoint, model, optimisers, step, tokens, time.process_time() - began)
     model.eval()
     return Trained(model, tokens, loss, time.process_time() - began)
+
+
+def _save_checkpoint(
+    file: Path, model: Any, optimisers: Sequence[torch.optim.Optimizer], step: int, tokens: int, spent: float
+) -> None:
+    states = [optimiser.state_dict() for optimiser in optimisers]
+    found = {"model": model.state_dict(), "optimisers": states, "step": step, "tokens": tokens, "spent": spent}
+    torch.save(found, file.with_suffix(".new"))
+    file.with_suffix(".new").replace(file)
+
+
+def _load_checkpoint(
+    file: Path | None, model: Any, optimisers: Sequence[torch.optim.Optimizer]
+) -> tuple[int, int, float]:
+    """Take the weights and the optimisers' states from the file; the steps, tokens and CPU seconds that it took to get
+    there, zeros where there is none."""
+    if file is None or not file.is_file():
+        return 0, 0, 0.0
+    found = torch.load(file, weights_only=True)
+    model.load_state_dict(found["model"])
+    for optimiser, state in zip(optimisers, found["optimisers"], strict=True):
+        optimiser.load_state_dict(state)
+    return found["step"], found["tokens"], found["spent"]
 
 
 def make_optimizers(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer, ...]:

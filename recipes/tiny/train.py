@@ -37,7 +37,7 @@ def build_model(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Enco
     size = sum(p.numel() for p in model.parameters())
     print(f"{game.name}, seed {seed}: {len(tok)} words, {size:,} parameters, {steps} steps", flush=True)
     source = corpus.generate_course(game, encoder, Rng(seed, "tiny", game.env.name, "data"), steps)
-    return learn.train_network(game, model, source, steps, show_progress(steps)), encoder
+    return learn.train_network(game.plan, model, source, steps, show_progress(steps)), encoder
 
 
 def show_progress(steps: int) -> learn.Report:

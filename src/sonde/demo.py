@@ -32,8 +32,8 @@ from sonde.core.types import Json
 from sonde.models.files.fetch import fetch_model
 from sonde.models.files.shipped import SHIPPED
 from sonde.train.automatic import choose_training, find_device, hold_out_tasks, read_model_facts
+from sonde.train.by_name import learn_online
 from sonde.train.collect import Game
-from sonde.train.learn import learn_online
 from sonde.viewer import write_report
 
 from .evaluation.evaluate import Evaluation, compare

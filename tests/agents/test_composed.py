@@ -114,7 +114,7 @@ def test_the_prior_of_a_case_names_its_cause(task: int) -> None:
 
     env = sonde.make("customer_service_bandit")
     ep = Episode.begin(env, env.tasks("test")[task])
-    product = load_products()[ep.task.public["product"]]
+    product = load_products()[ep.task.hidden["product"]]
     truth = product.causes[product.cause_index(ep.task.hidden["cause"])]
     text = well_specified_prior(ep.view())
     assert truth.what in text and truth.fix_what in text

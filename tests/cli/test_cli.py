@@ -335,9 +335,33 @@ def test_report_and_export() -> None:
     folder, _ = evaluated("--agent", "random")
     assert "written: page.html" in run("report", folder, "--out", "page.html")
     assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
+    assert run("export", folder, "--out", "tables").split() == [
+        "written:", "tables/episodes.csv", "written:", "tables/turns.csv",
+    ]  # fmt: skip
+    assert Path("tables/turns.csv").read_text("utf-8").startswith("env,preset,agent,")
     pytest.importorskip("pyarrow")
-    assert "written: tables" in run("export", folder, "tables")
-    assert {p.name for p in Path("tables").iterdir()} == {"trajectories.parquet", "acts.parquet"}
+    run("export", folder, folder, "--jsonl", "--parquet", "--out", "more")
+    assert {p.name for p in Path("more").iterdir()} == {
+        "episodes.jsonl", "episodes.parquet", "turns.jsonl", "turns.parquet",
+    }  # fmt: skip
+    found = as_json("export", folder, "--records", "--out", "whole", "--json")
+    assert found["written"][-1] == str(Path("whole/records")) and Path("whole/records/acts.parquet").is_file()
+    assert "--records: got 2 runs, allowed: one run" in mistake("export", folder, folder, "--records")
+
+
+def test_a_report_as_figures_and_as_a_table() -> None:
+    pytest.importorskip("matplotlib")
+    (a, _), (b, _) = evaluated("--agent", "entropy"), evaluated("--agent", "random")
+    assert run("report", a, b, "--figures", "figures", "--format", "svg", "--width", "5.5") == "written: figures\n"
+    files = {p.name for p in Path("figures").iterdir()}
+    assert files >= {"mastermind-paprika-success.svg", "mastermind-paprika-entropy.svg"}
+    assert not Path("report.html").exists()
+    table = run("report", a, b, "--table", "latex")
+    assert table.count(r"\midrule") == 1 and table.index("entropy") < table.index("& random &")
+    assert run("report", a, "--table", "markdown").startswith("| environment | agent |")
+    assert "--format: got 'pdf', allowed: nothing without --figures" in mistake("report", a, "--format", "pdf")
+    assert "table: unknown name 'latx' (did you mean 'latex'?)" in mistake("report", a, "--table", "latx")
+    assert "figures: format" in mistake("report", a, "--figures", "f", "--format", "bmp")
 
 
 def test_models_are_listed() -> None:

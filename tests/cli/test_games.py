@@ -74,7 +74,7 @@ def test_a_suite_is_played_with_other_partners_and_ranked_among_such() -> None:
     run(*suite, "--submit", "results/own.json")
     given, own = read_result(Path("results/with.json")), read_result(Path("results/own.json"))
     assert own.partners == "" and given.partners == "user llm (fake)"
-    assert given.headline.whole and given.headline.played == given.headline.of
+    assert given.headline.played == given.headline.of and given.headline.lacks == "5 of 1,868 tasks, 1 of 8 samples"
     assert given.headline.scored < given.headline.played
     board = read_board(Path("results"))
     assert [result.partners for result in board.suites["delta_belief"]] == ["", given.partners]

@@ -119,8 +119,8 @@ def test_a_person_sees_no_tags(name: str) -> None:
 @each("name", sonde.names())
 def test_every_environment_can_be_played(name: str) -> None:
     env = sonde.make(name)
-    others = sonde.default_policies(env)
-    ep = sonde.run_sync(sonde.advance_to_agent(Episode.begin(env, env.tasks("test")[0]), others))
+    others = sonde.core.default_policies(env)
+    ep = sonde.core.run_sync(sonde.core.advance_to_agent(Episode.begin(env, env.tasks("test")[0]), others))
     answers = ep.view().legal
     assert answers
     text = play(f"!\n?\n{answers[0]}\n", name, "--task", "0")

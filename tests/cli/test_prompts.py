@@ -38,7 +38,7 @@ def test_what_is_written_is_what_is_said() -> None:
     """The package's own files change no message, and count in the fingerprint all the same."""
     checks = Checks()
     for name in sonde.names():
-        env: Any = sonde.find(name)
+        env: Any = sonde.core.find(name)
         if not env.prompt_files() or name == "chess":
             continue
 
@@ -81,7 +81,7 @@ def test_an_agent_of_several_calls_speaks_by_texts_of_ones_own() -> None:
     model: Any = sonde.make("models:fake")
     for name in agents:
         run("prompts", name, "--out", name)
-        assert issubclass(sonde.find(f"agents:{name}"), ComposedAgent)
+        assert issubclass(sonde.core.find(f"agents:{name}"), ComposedAgent)
         plain, own = (sonde.make(f"agents:{name}", model=model, **more) for more in ({}, {"prompts": name}))
         assert plain.fingerprint != own.fingerprint and sonde.build(own.config) == own
     marker = "Say which arm is best, in your own words."
@@ -115,7 +115,7 @@ def test_what_is_refused(files: dict[str, str], message: str) -> None:
 
 
 def test_who_has_no_prompts_says_so() -> None:
-    assert issubclass(sonde.find("text_nav"), Env)
+    assert issubclass(sonde.core.find("text_nav"), Env)
     for name in ("text_nav", "random"):
         result = CliRunner().invoke(app, ["prompts", name])
         assert "has no prompts that can be replaced" in str(result.exception)

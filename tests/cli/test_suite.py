@@ -46,7 +46,7 @@ def test_a_suite_is_every_environment_with_that_preset() -> None:
     assert suite_environments("mtp") == tuple((name, "mtp") for name in MTP)
     assert ("river_swim", "length3") in suite_environments("psrl") and len(suite_environments("psrl")) == 5
     assert suite_environments("delta_belief") == tuple((name, "delta_belief") for name in DELTA_BELIEF)
-    assert tuple(n for n in sonde.names() if "delta_belief" in sonde.find(n).presets) == DELTA_BELIEF
+    assert tuple(n for n in sonde.names() if "delta_belief" in sonde.core.find(n).presets) == DELTA_BELIEF
     assert {env for env, _ in suite_environments("paprika")} | set(MTP) <= set(sonde.names())
     assert not {env for env, _ in suite_environments("paprika")} & set(MTP)
 
@@ -113,13 +113,24 @@ def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
     scores = [score for _, score in scaled.values() if score is not None]
     assert len(scores) == 4
     table = run(*whole)
-    (mean,) = [line.split() for line in table.splitlines() if line.split()[-1:] == ["(4)"]]
-    assert (mean[0], mean[-2]) == ("mean", f"{sum(scores) / 4:.0f}"), (
-        "the mean of the paper's scores, and none of returns"
-    )
+    ours, paper = table.split("on the paper's own scale")
+    (mean,) = [line.split() for line in paper.splitlines() if line.startswith("mean")]
+    assert mean == ["mean", f"{sum(scores) / 4:.0f}"], "the mean of the paper's scores, and none of returns"
+    assert "return" not in ours.splitlines()[1] and "paper" not in ours, "one scale per table"
     short = as_json(*whole, "--max-turns", "2")
     assert short["mean"]["paper_score"] is None, "games that are cut short are not the paper's"
-    assert "0-100" in table and "invalid" in table and all(len(line) <= 80 for line in table.splitlines()[:14])
+    assert all(len(line) <= 80 for line in table.splitlines() if not line.startswith("written"))
+
+
+def test_a_suite_takes_at_most_the_tasks_that_there_are() -> None:
+    """Cities of LMRL-Gym have 12 test tasks, so 13 of each environment are 12 of them."""
+    args = ("--suite", "lmrl", "guess_my_city", "wordle", "--agent", "floor", "-n", "13", "-k", "1", "--no-gains")
+    found = as_json(*args)
+    assert [e["n_tasks"] for e in found["environments"]] == [12, 13]
+    assert "All tasks that there are, fewer than 13: guess_my_city (lmrl) 12." in " ".join(run(*args).split())
+    assert mistake("guess_my_city", "--preset", "lmrl", *args[4:]).startswith("n_tasks: got 13, allowed: 1 to 12")
+    two = as_json(*args, "--processes", "2", "--runs", "others")
+    assert [e["metrics"] for e in two["environments"]] == [e["metrics"] for e in found["environments"]]
 
 
 def test_other_suites_keep_the_defaults() -> None:
@@ -131,8 +142,10 @@ def test_json_gives_the_mean_of_the_environments() -> None:
     found = as_json("--suite", "mtp", "--agent", "random", *SHORT)
     assert found["suite"] == "mtp"
     assert [(e["env_name"], e["preset"], e["n_tasks"]) for e in found["environments"]] == [(e, "mtp", 2) for e in MTP]
-    for name in ("success", "score", "reference_score"):
+    assert set(found["mean"]) == {"success", "reference_score", "paper_score"}, "returns have no mean"
+    for name in ("success", "reference_score"):
         means = [e["metrics"][name]["mean"] for e in found["environments"]]
+        assert found["mean"][name]["environments"] == len(MTP)
         assert found["mean"][name]["mean"] == pytest.approx(sum(means) / len(means))
         assert found["mean"][name]["low"] < found["mean"][name]["mean"] < found["mean"][name]["high"]
     played = {e["env_name"]: e["turns_played"] for e in found["environments"]}
@@ -162,7 +175,6 @@ def test_the_report_shows_games_of_several_seats() -> None:
         (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),
         (["wordle", "--suite", "mtp"], "environment of suite mtp: unknown name 'wordle'"),
-        (["--suite", "mtp", "-n", "301"], "n_tasks: got 301, allowed: 1 to 300 for circuit_decoding, split test"),
         (["--agent", "floor"], "--agent: got 'floor', allowed: only where the environment is named"),
     ],
 )

@@ -95,4 +95,4 @@ def test_docstrings_become_markdown() -> None:
     ]
     assert [doctest.DocTestRunner().run(test).failed for test in tests if test.examples] == [0, 0]
     text = WRITTEN["prose"]("Two.\n\n    a\n\n    b\n\n>>> f(<x>)\n1\n\n- one\n  more\n| a | b |")
-    assert text == "Two.\n\n```text\na\n\nb\n```\n\n```text\n>>> f(<x>)\n1\n```\n\n- one\n  more\n\n| a | b |"
+    assert text == "Two.\n\n```text\na\n\nb\n```\n\n```pycon\n>>> f(<x>)\n1\n```\n\n- one\n  more\n\n| a | b |"

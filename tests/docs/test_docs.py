@@ -23,6 +23,7 @@ from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
 OUTPUTS = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))
+HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
 PAGES: tuple[Path, ...] = OUTPUTS["PAGES"]
 _COMMAND: Any = typer.main.get_command(app)
 
@@ -118,12 +119,26 @@ def test_a_wrong_command_does_not_parse() -> None:
             parse_command(line)
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation_or_behind_an_index() -> None:
     docs = ROOT / "docs"
-    config = SimpleNamespace(nav=yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
-    nav = runpy.run_path(str(docs / "hooks.py"))["on_config"](config).nav
-    pages = [page.relative_to(docs).as_posix() for page in sorted(docs.rglob("*.md"))]
-    assert [page for page in pages if f": '{page}'" not in str(nav)] == []
+    nav = str(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
+    for page in sorted(docs.rglob("*.md")):
+        path = page.relative_to(docs).as_posix()
+        if f"'{path}'" not in nav:
+            assert f"]({page.name})" in page.with_name("index.md").read_text("utf-8"), path
+            assert f"'{page.parent.name}/index.md'" in nav and page.parent.name in HOOKS["LISTED"], path
+
+
+def test_the_address_of_the_project_stands_in_one_place() -> None:
+    """In pyproject.toml; pages have a name for it."""
+    address = HOOKS["project_url"]()
+    assert address.startswith("https://") and address in (ROOT / "pyproject.toml").read_text("utf-8")
+    assert [page.name for page in PAGES if address in page.read_text("utf-8")] == []
+    config = SimpleNamespace(extra={})
+    HOOKS["on_config"](config)
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="first-ten-minutes.md"), meta={})
+    text = (ROOT / "docs" / page.file.src_uri).read_text("utf-8")
+    assert f"git clone {address} " in HOOKS["on_page_markdown"](text, page, config, None)
 
 
 def test_ci_shows_warnings_of_the_docs_build() -> None:

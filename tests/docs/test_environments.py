@@ -30,6 +30,23 @@ def test_every_environment_has_a_page_and_a_place_in_the_gallery() -> None:
     assert all(gallery.count(f"\n### [{name}]({name}.md)\n") == 1 for name in sonde.names("envs"))
 
 
+def test_cards_of_the_gallery_say_what_is_so() -> None:
+    """Of one that has a user, one that has an opponent and no posterior, and one that has neither."""
+    gallery = (DOCS / "environments" / "index.md").read_text("utf-8")
+    cards = {card.partition("### [")[2].partition("]")[0]: card for card in gallery.split("<article ")[1:]}
+    for name, partner, beliefs, difficulty in (
+        ("guess_my_city", "user", "yes", "medium"),
+        ("chess", "opponent", "no", "hard"),
+        ("word_guess", "none", "yes", "easy"),
+    ):
+        assert f'data-beliefs="{beliefs}" data-partner="{partner}" data-difficulty="{difficulty}"' in cards[name]
+    assert 'data-suite="delta_belief|lmrl|paprika"' in cards["guess_my_city"]
+    prior = sonde.make("word_guess").filter(sonde.make("word_guess").tasks("test")[0].public)
+    assert f" {prior.entropy:.1f} bits are hidden." in cards["word_guess"]
+    script = (DOCS / "gallery.js").read_text("utf-8")
+    assert all(f"{fact}: " in script for fact in ("suite", "kind", "beliefs", "partner", "difficulty"))
+
+
 @each("name", sonde.names("envs"))
 def test_every_environment_has_its_rules_in_five_lines(name: str) -> None:
     """Each of them says something, and stands on the page with the numbers of `spec`."""

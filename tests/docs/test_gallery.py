@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -25,5 +26,8 @@ def test_every_environment_has_a_picture_that_stands_for_itself() -> None:
     assert set(pictures) == set(sonde.names("envs"))
     for name, picture in pictures.items():
         style = picture.find("{http://www.w3.org/2000/svg}style")
-        assert style is not None and style.text and "var(" not in style.text, name
+        assert style is not None and style.text and "prefers-color-scheme:dark" in style.text, name
+        used = set(re.findall(r"var\((--[a-z0-9]+)\)", ET.tostring(picture, "unicode")))
+        day, night = (set(re.findall(r"(--[a-z0-9]+):", part)) for part in style.text.split("@media"))
+        assert used <= day and day - night <= {"--mono"}, name
         assert picture.get("aria-label")

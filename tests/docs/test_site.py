@@ -26,7 +26,7 @@ def test_the_reference_has_every_name_of_the_package() -> None:
     names = [name for name, value in offered.items() if inspect.isclass(value) or inspect.isfunction(value)]
     assert len(names) > 20
     assert [name for name in names if f"\n### {name}\n" not in text] == []
-    assert "- `fork(...)`: " in text and "```text\nmake(" in text
+    assert "- `fork(...)`: " in text and "```python\nmake(" in text
 
 
 def test_long_signatures_have_a_parameter_per_line() -> None:
@@ -47,7 +47,7 @@ def test_every_user_agent_and_adapter_is_in_the_reference() -> None:
     assert all(f"sonde.models.{name}" in hooks()["API"]["models"][1] for name in sonde.names("models"))
     for kind in ("users", "agents"):
         for name in sonde.names(kind):
-            cls = sonde.find(f"{kind}:{name}")
+            cls = sonde.core.find(f"{kind}:{name}")
             assert f"\n## {cls.__module__}\n" in pages[kind], name
             assert f"\n### {cls.__name__}\n" in pages[kind], name
     folder = DOCS.parent / "src" / "sonde" / "interop"

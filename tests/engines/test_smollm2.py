@@ -12,6 +12,8 @@ pytest.importorskip("torch")
 
 import sonde
 from sonde import Message, Probe
+from sonde.core import AGENT
+from sonde.runs.rollout import Plan, collect_trajectories
 
 from .asking import EXACT, local, run, served, talk
 from .servers import NAME, Server, vllm
@@ -53,3 +55,15 @@ def test_scores_by_ids_and_by_chat_are_those_of_the_same_weights_here(serves: Se
     for model in (served(serves, smollm2), http):
         for a, b in zip(run(scores(model)), here, strict=True):
             assert a == pytest.approx(b, abs=2e-4)
+
+
+def test_by_tools_a_small_model_plays_what_it_may(smollm2: Path, log: Path) -> None:
+    """The server samples within the schema, so every reply is a usable call."""
+    with vllm(smollm2, log, "--enable-auto-tool-choice", "--tool-call-parser", "hermes", length=2048) as server:
+        http = sonde.make("models:http", base_url=server.url, model=NAME, api_key_env="")
+        env = sonde.make("minesweeper", max_turns=3)
+        agent = sonde.make("agents:llm", model=http, tools=True, max_new_tokens=60)
+        played = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:2], Plan(k=1))
+    said = [c for t in played for turn in t.turns for c in turn.acts[0].action.completions]
+    assert len(said) >= 2 and {c.call_defect for c in said} == {""} and all(c.calls[0].name == "act" for c in said)
+    assert all(turn.info["result"] != "invalid" for t in played for turn in t.turns)

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("torch")
 
 from sonde import UserError
+from sonde.runs.store import Run
 from sonde.train.online.off_policy import EngineWarning
-from sonde.train.training_folder import HISTORY
+from sonde.train.training_folder import AGREEMENT, HISTORY
 
 from ..cli.invoke import failure
 from ..cli.invoke import run as run_command
@@ -37,6 +38,10 @@ def train(model: Path, server: Server, folder: Path, *changes: str, settings: st
         *("--model", str(model), "--server", f"vllm:{NAME}", "--base-url", server.url, "--out", str(folder)),
         *(word for change in usual for word in ("-o", change)),
     )  # fmt: skip
+
+
+PIPELINE = ("tests=4", "test_k=1", "changes.sft.max_steps=2", "changes.rpo.max_steps=2")
+"""Settings of a short pipeline."""
 
 
 def history(folder: Path) -> dict[str, list[float]]:
@@ -79,6 +84,23 @@ def test_two_trainings_on_one_server_do_not_go_on(plays_untied: Server, untied: 
         assert code == 0 or "does another training use this server, or was it restarted?" in said, said
         if (tmp_path / name / HISTORY).exists():
             assert max(history(tmp_path / name)["engine_kl"]) < 1e-8
+
+
+def test_a_pipeline_plays_every_stage_with_the_weights_of_that_stage(
+    plays_untied: Server, untied: Path, tmp_path: Path
+) -> None:
+    """PAPRIKA on a server that holds what another training has left: the base model is published, too."""
+    run_command(
+        *("paprika", "twenty_questions", "--preset", "small", "--settings", "tiny", "--model", str(untied)),
+        *("--server", f"vllm:{NAME}", "--base-url", plays_untied.url, "--out", str(tmp_path), "-n", "12", "-k", "4"),
+        *(word for change in PIPELINE for word in ("-o", change)),
+    )
+    for stage in ("base", "round-1-sft", "round-1-rpo"):
+        played = Run.load(tmp_path / "evaluation" / stage / "twenty_questions-small")
+        calls = [call for t in played for act in t.acts for call in act.action.completions]
+        assert calls and {(call.model, call.weights) for call in calls} == {(NAME, stage)}
+        assert all(call.ids for call in calls)
+    assert float(json.loads((tmp_path / AGREEMENT).read_text())["first"]) < 1e-4
 
 
 def test_the_weights_of_another_model_are_noticed_before_anything_is_played(

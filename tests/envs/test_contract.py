@@ -16,14 +16,14 @@ from sonde.core import Env, Rng
 from sonde.testing import EnvProbe, check_env, hostile_reply
 
 NAMES = sonde.names()
-EPISODES, LONG = 8, 1000
-TURNS = 640
+EPISODES, MORE, LONG = 4, 12, 1000
+TURNS = 320
 FUZZED, LONG_FUZZED = 300, 10_000
 
 
 def list_presets(name: str) -> list[Env[Any]]:
     """Every preset of an environment, and the default one by the rules of its paper's code where they differ."""
-    cls: Any = sonde.find(name)
+    cls: Any = sonde.core.find(name)
     assert cls.presets and sonde.make(name).spec.preset == cls.presets[0]
     envs = [sonde.make(name, preset=preset) for preset in cls.presets]
     if any(f.name == "rules" for f in dataclasses.fields(cls)):
@@ -34,14 +34,21 @@ def list_presets(name: str) -> list[Env[Any]]:
 
 
 def count_episodes(env: Env[Any], most: int) -> int:
-    """Where episodes are long, fewer of them are played, at least 4."""
-    return max(4, min(most, TURNS * most // EPISODES // env.spec.max_turns))
+    """Where episodes are long, fewer of them are played, at least 3."""
+    return max(3, min(most, TURNS * most // EPISODES // env.spec.max_turns))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_contract(name: str) -> None:
     for env in list_presets(name):
         check_env(env, episodes=count_episodes(env, EPISODES))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_contract_in_more_episodes(name: str) -> None:
+    for env in list_presets(name):
+        check_env(env, episodes=count_episodes(env, MORE))
 
 
 @pytest.mark.slow
@@ -81,7 +88,7 @@ DIGESTS = """
 import sonde
 from sonde.testing import digest_env
 for name in sonde.names():
-    for preset in sonde.find(name).presets:
+    for preset in sonde.core.find(name).presets:
         env = sonde.make(name, preset=preset)
         print(name, preset, digest_env(env, episodes=max(2, min(12, 500 // env.spec.max_turns))))
 """

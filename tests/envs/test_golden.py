@@ -25,7 +25,7 @@ LIBRARIES = {"chess": "chess"}
 def test_shipped_playthroughs_play_again_and_every_preset_has_three(env: str) -> None:
     if env in LIBRARIES:
         pytest.importorskip(LIBRARIES[env])
-    checks, cls = Checks(), cast("type[Env[Any]]", sonde.find(env))
+    checks, cls = Checks(), cast("type[Env[Any]]", sonde.core.find(env))
     for preset in cls.presets:
         found = [name for name in GOLDEN if name.startswith(f"{env}.{preset}.")]
         assert len(found) >= 3, f"{env} preset {preset}: {len(found)} playthroughs, at least 3 are due"
@@ -49,5 +49,5 @@ def check_playthrough(name: str) -> None:
 
 
 def test_every_playthrough_is_of_a_preset() -> None:
-    known = {(env, preset) for env in sonde.names() for preset in cast("type[Env[Any]]", sonde.find(env)).presets}
+    known = {(env, preset) for env in sonde.names() for preset in cast("type[Env[Any]]", sonde.core.find(env)).presets}
     assert {tuple(name.split(".")[:2]) for name in GOLDEN} == known

@@ -26,7 +26,7 @@ EXTRAS = {"chess": "chess"}
 
 def list_environments() -> Iterator[tuple[str, Env[Any]]]:
     for name in sonde.names():
-        for preset in sonde.find(name).presets:
+        for preset in sonde.core.find(name).presets:
             yield f"{name}.{preset}", sonde.make(name, preset=preset)
 
 

@@ -33,11 +33,11 @@ from sonde.evaluation.evaluate import (
     Evaluation,
     compare,
     evaluate,
-    macro_averages,
     make_evaluation,
+    mean_over_environments,
     summarise_trajectory,
 )
-from sonde.evaluation.metrics import MeanAt, max_unseen_share, rate
+from sonde.evaluation.metrics import Estimate, MeanAt, max_unseen_share, rate
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.train.rewards import named_rewards
 from tests.cases import each
@@ -256,15 +256,16 @@ def test_turns_played_count_every_episode() -> None:
     assert by_hand().turns_played == {"mean": 8 / 5, "median": 1, "p90": 3}, "2, 3, 1, 1, 1"
 
 
-def test_a_macro_average_weighs_environments_alike() -> None:
+def test_a_mean_over_environments_weighs_them_alike() -> None:
     larger = sonde.make("mastermind", length=2, digits=3)
     a, b = by_hand(), evaluate([play_answers(larger, larger.task("01"), 0, "01")])
-    found = macro_averages([a, b])
-    success, score = found["success"], found["score"]
-    assert success is not None and score is not None
+    success, n = mean_over_environments([a, b], "success")
+    assert success is not None and n == 2
     assert (success.mean, success.n) == (pytest.approx((1 / 3 + 1) / 2), 4)
-    assert score.mean == pytest.approx((metric_value(a, "score") + 1) / 2)
-    assert found["reference_score"] is None, "a mean over some of the environments would mean something else"
+    assert mean_over_environments([a, b], "reference_score") == (None, 0), "neither has a scale"
+    scored = replace(b, metrics={**b.metrics, "reference_score": Estimate(40.0, 30.0, 50.0, 1)})
+    score, n = mean_over_environments([a, scored], "reference_score")
+    assert score is not None and (score.mean, n) == (40.0, 1), "only those with a scale count"
 
 
 def test_json_holds_everything() -> None:

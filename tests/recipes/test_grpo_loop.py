@@ -40,7 +40,7 @@ def played() -> Any:
     hf = HF.from_module(model, tokenizer, model=base.name, lock_step=True)
     env = sonde.make("best_arm", preset="small")
     trajectories = recipe().play(env, recipe().make_agent(hf, 1.0), env.tasks("train")[:2], 4, seed=5)
-    sonde.run_sync(hf.close())
+    sonde.core.run_sync(hf.close())
     return model, tokenizer, make_samples(trajectories)[0]
 
 

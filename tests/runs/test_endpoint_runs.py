@@ -176,4 +176,4 @@ def test_a_sampling_that_needs_nothing_unusual_is_heeded() -> None:
             finally:
                 await model.close()
 
-        assert sonde.run_sync(once()).unsent == ()
+        assert sonde.core.run_sync(once()).unsent == ()

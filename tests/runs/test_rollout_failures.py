@@ -10,7 +10,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Action, Policy, ProgramPolicy, Trajectory, UserError, View, WorldError
-from sonde.runs.rollout import Plan, collect_trajectories, record_plan, rollout
+from sonde.runs.rollout import Plan, collect_trajectories, record_plan, stream_trajectories
 from sonde.runs.store import Run
 from tests.cases import each
 
@@ -116,7 +116,7 @@ def test_closing_the_stream_cancels_what_runs() -> None:
     notes = Notes(inner=sonde.make("agents:random"))
 
     async def first() -> int:
-        stream = rollout(SMALL, {AGENT: notes}, SMALL.tasks("test")[:20], Plan(concurrency=5))
+        stream = stream_trajectories(SMALL, {AGENT: notes}, SMALL.tasks("test")[:20], Plan(concurrency=5))
         async for _ in stream:
             break
         await stream.aclose()

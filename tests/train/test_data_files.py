@@ -13,9 +13,9 @@ pytest.importorskip("torch")
 from sonde.core import UserError
 from sonde.models.chat.chat import Chat
 from sonde.models.fake import END
+from sonde.train.by_name import prepare_data
 from sonde.train.conversations import Records, read_items, read_labelled, read_preferences
 from sonde.train.data_files import is_data, read_records
-from sonde.train.learn import prepare_data
 from sonde.train.types import Pair, Sample
 from tests.cases import Checks, each
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.cli.training_overrides import ESTIMATORS
 from sonde.core import UserError
-from sonde.train.credit import ESTIMATORS, GAE, gae, whiten
+from sonde.train.credit import GAE, gae, whiten
 from sonde.train.token_rewards import agent_token_order
 from tests.cases import each
 

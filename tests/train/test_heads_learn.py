@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 from sonde.core import AGENT, Trajectory, UserError, build
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.train.learn import learn, prepare_data
+from sonde.train.by_name import learn, prepare_data
 from sonde.train.model_io import load_model
 from sonde.train.selection import ShareRule, episode_return
 from sonde.train.settings import TrainSettings

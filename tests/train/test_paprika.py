@@ -20,7 +20,7 @@ from sonde.core import AGENT, Trajectory, UserError
 from sonde.models.files.shipped import get_shipped_model
 from sonde.models.files.weights import folder_fingerprint
 from sonde.runs.store import Run
-from sonde.train.learn import DATA
+from sonde.train.by_name import DATA
 from sonde.train.paprika import Paprika, run_pipeline
 
 from ..models.engines import Double, SglangDouble, VllmDouble

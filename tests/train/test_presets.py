@@ -17,9 +17,9 @@ from sonde import UserError
 from sonde.core import AGENT, Episode
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import DATA, learn_online, prepare_data
 from sonde.train.collect import Game
 from sonde.train.credit import GroupRelative, TurnWise
-from sonde.train.learn import DATA, learn_online, prepare_data
 from sonde.train.model_io import load_model
 from sonde.train.objectives import make_objective
 from sonde.train.objectives.grpo import GRPO
@@ -32,7 +32,7 @@ from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.training import Learning, Training
 
 from .asking import WORDS, Asking
-from .test_learn import Knower
+from .test_by_name import Knower
 from .tiny import knowing
 
 ENV = Asking()

@@ -21,8 +21,8 @@ from sonde.core import AGENT, ProgramPolicy, Trajectory, UserError, View, run_sy
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories, play_episode
+from sonde.train.by_name import DATA, learn, learn_online, prepare_data
 from sonde.train.collect import Game
-from sonde.train.learn import DATA, learn, learn_online, prepare_data
 from sonde.train.logprobs import ReferenceModel
 from sonde.train.model_io import load_model
 from sonde.train.objectives.dpo import DPO

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import sonde
 from sonde.core import AGENT, Episode, UserError
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.train.learn import learn
+from sonde.train.by_name import learn
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Learning, Training
 from sonde.train.value_check import check_values, fit_values

@@ -34,7 +34,7 @@ class Row(NamedTuple):
         return self.yes + self.no + self.silent
 
 
-_SORTS = {
+SORTS = {
     "an animal": "animal",
     "a food": "food",
     "a drink": "food",
@@ -71,7 +71,7 @@ def sorts_twenty_questions() -> Mapping[str, Sequence[str]]:
     found = defaultdict[str, dict[str, None]](dict)
     for preset in ("paprika", "delta_belief"):
         for task in sonde.make("twenty_questions", preset=preset).tasks("test"):
-            sort = _SORTS.get(str(task.tags["category"]), "thing")
+            sort = SORTS.get(str(task.tags["category"]), "thing")
             found[sort][str(task.hidden)] = found["any"][str(task.hidden)] = None
     return {sort: tuple(topics) for sort, topics in found.items()}
 

@@ -19,7 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SILENT = ("I do not know.", "Propose one city at a time, please.")
+SILENT = (
+    "I do not know.",
+    "I do not understand.",
+    "That is no question about my city.",
+    "Propose one city at a time, please.",
+)
 
 
 class Row(NamedTuple):

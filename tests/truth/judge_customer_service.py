@@ -39,7 +39,7 @@ def verdict(item: Mapping[str, Any]) -> str:
     """`right`, `wrong` or `silent`."""
     product, expect = load_products()[item["product"]], item["expect"]
     query = read_support_message(item["product"], item["message"])
-    if query.kind in ("several", "talk", "unclear", "unknown"):
+    if query.kind in ("several", "talk", "untold", "unclear", "unknown"):
         return "silent"
     if query.kind == "finding":
         right = product.findings[query.target].id == expect.get("finding")

@@ -42,6 +42,6 @@ def verdict(item: Mapping[str, Any]) -> str:
     if topic is None:
         return "silent"
     reply = answer_message(topic, item["question"])
-    if reply in ("unknown", "invalid"):
+    if reply in ("unknown", "unclear", "invalid"):
         return "silent"
     return "right" if reply == item["answer"] else "wrong"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import AGENT, Episode, Trajectory, UserError, advance_to_agent, default_policies, run_sync
+from sonde.core import AGENT, UNCLEAR, Episode, Trajectory, UserError, advance_to_agent, default_policies, run_sync
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.information_gain import compute_information
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -132,7 +132,7 @@ RIDDLE = "What would a sailor from abroad say of it?"
 def test_what_the_rules_know_to_be_untrue_is_not_said(reply: str, who: str) -> None:
     ep = played(hybrid(reply), LISBON, RIDDLE, env="guess_my_city")
     assert by(ep) == [who]
-    assert told(ep) == (reply if who == "model" else "I do not know.")
+    assert told(ep) == (reply if who == "model" else UNCLEAR)
 
 
 @each(
@@ -144,12 +144,12 @@ def test_what_the_rules_know_to_be_untrue_is_not_said(reply: str, who: str) -> N
 )
 def test_a_false_claim_does_not_lose_the_game(env: str, hidden: Any, said: str) -> None:
     ep = played(hybrid("Goal reached"), hidden, said, env=env)
-    assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], "I do not know.")
+    assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], UNCLEAR)
 
 
 def test_what_the_rules_cannot_read_is_no_win_because_the_model_says_so() -> None:
     ep = played(hybrid("Goal reached"), "guitar", "Surely it is that six-stringed friend of every campfire!")
-    assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], "I do not know.")
+    assert (ep.outcome, by(ep), told(ep)) == (None, ["denied"], UNCLEAR)
 
 
 def test_a_person_prefers_what_the_rules_say() -> None:

@@ -14,7 +14,7 @@ from sonde.cli.app import app
 from sonde.core import AGENT, Trajectory
 from sonde.evaluation.audit import annotate_run, audit_trajectories
 from sonde.evaluation.evaluate import evaluate
-from sonde.runs.rollout import Plan, collect_trajectories, rollout
+from sonde.runs.rollout import Plan, collect_trajectories, stream_trajectories
 from sonde.runs.store import Run
 from tests.cases import each
 
@@ -23,12 +23,12 @@ from ..models.server import Server, says
 CONVERSATIONS = ("twenty_questions", "guess_my_city", "customer_service", "murder_mystery")
 
 
-def fake(*script: str) -> sonde.AnyPolicy:
+def fake(*script: str) -> sonde.core.AnyPolicy:
     return sonde.make("users:llm", model=sonde.make("models:fake", script=script))
 
 
 def play_messages(
-    user: str | sonde.AnyPolicy, *messages: str, env: str = "twenty_questions", **config: object
+    user: str | sonde.core.AnyPolicy, *messages: str, env: str = "twenty_questions", **config: object
 ) -> list[Trajectory]:
     made = sonde.make(env, **config)
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=messages))
@@ -47,7 +47,7 @@ def test_a_user_behind_an_endpoint() -> None:
             model = sonde.make("models:http", model="m", base_url=server.url)
             env = sonde.make("twenty_questions")
             seats = {AGENT: sonde.make("agents:twenty_questions"), "user": sonde.make("users:llm", model=model)}
-            done = [t async for t in rollout(env, seats, env.tasks("test")[:3], Plan(k=1))]
+            done = [t async for t in stream_trajectories(env, seats, env.tasks("test")[:3], Plan(k=1))]
             await model.close()
             assert len(server.requests) == sum(len(t.turns) for t in done)
             assert server.requests[0].body["temperature"] == 0.0

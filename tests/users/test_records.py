@@ -14,7 +14,7 @@ from tests.cases import each
 
 def cases() -> Iterator[Any]:
     for name in sonde.names():
-        for preset in sonde.find(name).presets:
+        for preset in sonde.core.find(name).presets:
             env = sonde.make(name, preset=preset)
             if any(policy for seat, policy in env.spec.seats.items() if seat != AGENT):
                 yield pytest.param(env, id=f"{name}-{preset}")

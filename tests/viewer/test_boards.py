@@ -121,10 +121,24 @@ def test_a_walk_by_hand() -> None:
     assert styles(svg).count("b-wall") == sum(row.count("#") for row in ep.state.layout)  # type: ignore[attr-defined]
     (way,) = [e.get("d", "") for e in ET.fromstring(svg).iter() if e.get("class") == "b-way"]
     assert way.count("L") == 2
-    hidden = sonde.make("maze", preset="lmrl_partial")
-    assert not {"b-way", "b-me"} & set(styles(draw_board(begun(hidden)))) and "b-ghost" in styles(
-        draw_board(begun(hidden), reveal=True)
+    told = sonde.make("maze", preset="lmrl_partial", observed="map")
+    assert not {"b-way", "b-me"} & set(styles(draw_board(begun(told)))) and "b-ghost" in styles(
+        draw_board(begun(told), reveal=True)
     )
+
+
+def test_a_walk_by_history_shows_what_the_model_is_told() -> None:
+    """The ways from the place, and neither map nor goal before all is revealed."""
+    ep = begun(sonde.make("maze", preset="lmrl_partial"))
+    layout, (row, col) = ep.state.layout, ep.state.place  # type: ignore[attr-defined]
+    steps = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+    ways = {f"move {way}" for way, (r, c) in steps.items() if layout[row + r][col + c] == "."}
+    svg = draw_board(ep, live=True)
+    assert set(answers_on(svg)) == ways and styles(svg).count("b-wall") == 4 - len(ways)
+    assert "b-goal" not in styles(svg) and "★" not in words(svg)
+    assert "b-goal" in styles(draw_board(ep, reveal=True))
+    after = said(ep, min(ways))
+    assert styles(draw_board(after)).count("b-wall") == len(after.turns[-1].info["walls"])
 
 
 def test_a_position_by_hand() -> None:
@@ -166,7 +180,8 @@ def test_places_stand_for_the_answers_that_are_left() -> None:
     ways = set(answers_on(draw_board(corner, live=True)))
     moved = {way for way in ways if said(corner, way).turns[0].info["position"] != list(corner.state.place)}  # type: ignore[attr-defined]
     assert ways == moved and ways < {"move up", "move down", "move left", "move right"}
-    assert answers_on(draw_board(begun(sonde.make("maze", preset="lmrl_partial")), live=True)) == []
+    told = sonde.make("maze", preset="lmrl_partial", observed="map")
+    assert answers_on(draw_board(begun(told), live=True)) == []
     assert {"Nf3", "e4"} <= set(answers_on(draw_board(begun(sonde.make("chess")), live=True)))
     assert answers_on(draw_board(begun(sonde.make("best_arm")), live=True)) == [
         "blue",

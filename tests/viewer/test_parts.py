@@ -15,7 +15,7 @@ from sonde.evaluation.by_tag import TagGroup
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.rows import Row
 from sonde.viewer.figures.axes import AgentStyle
-from sonde.viewer.figures.svg import render_svg
+from sonde.viewer.figures.svg import Drawing
 from sonde.viewer.information_losses import compute_losses, find_cause
 from sonde.viewer.report import choose_episodes
 from sonde.viewer.sections import describe_tags
@@ -132,7 +132,7 @@ def test_figures_escape_their_labels() -> None:
 
     figure = Figure((2, 1))
     figure.text(0.1, 0.1, "<b>&", gid="agent-3", parse_math=False)
-    svg = render_svg(figure, "x", 'a "quoted" <i>')
+    svg = Drawing(figure, 'a "quoted" <i>').to_svg("x")
     assert "<b>" not in svg and "<i>" not in svg and "&lt;b&gt;&amp;" in svg
     assert 'aria-label="a &quot;quoted&quot; &lt;i>"' in svg and 'class="of-agent agent-3"' in svg
 

@@ -256,9 +256,9 @@ def test_privileged_agents_are_marked_wherever_they_appear(folders: list[Path], 
 
 def test_the_scale_is_shown_or_its_absence_explained(folders: list[Path], tmp_path: Path) -> None:
     found = report([folders[0]], tmp_path)
-    assert "floor and ceiling were not measured for this configuration" in found
+    assert "floor and reference are not measured for this configuration" in found
     train = play(tmp_path, "random", split="train")
-    assert "measured on the test split only" in report([train], tmp_path)
+    assert "scores are of the test split, not of train" in report([train], tmp_path)
 
 
 def test_curves_over_samples_and_turns_are_drawn_where_there_are_any(folders: list[Path], tmp_path: Path) -> None:

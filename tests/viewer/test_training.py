@@ -68,9 +68,9 @@ def play(folder: Path, label: str, model: str) -> Path:
 def test_names_of_files_are_those_that_training_writes() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from sonde.train import learn, trainer
+    from sonde.train import by_name, trainer
 
-    assert (HISTORY, SETTINGS, DATA) == (trainer.HISTORY, trainer.SETTINGS, learn.DATA)
+    assert (HISTORY, SETTINGS, DATA) == (trainer.HISTORY, trainer.SETTINGS, by_name.DATA)
 
 
 def test_pairs_are_drawn_in_the_figures_of_pairs(tmp_path: Path) -> None:

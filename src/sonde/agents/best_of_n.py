@@ -76,15 +76,32 @@ class BestOfN(EpisodePolicy):
         return Elicitation(template=self.template, aggregate=self.aggregate)
 
     async def choose_action(self, ep: Episode, policies: Mapping[str, Policy]) -> Action:
-        view = ep.view()
-        candidates = await asyncio.gather(*(self.player.act(each) for each in self._sample_views(ep, view.seed)))
-        rng = Rng(view.seed, "pick")
-        if rng.random() >= self.p:
-            return candidates[rng.randrange(self.n)]
+        candidates = await self.sample_candidates(ep)
+        drawn = self.draw_candidate(ep, candidates)
+        if drawn is not None:
+            return drawn
         texts = tuple(dict.fromkeys(action.text for action in candidates))
         worth = dict(zip(texts, await self._score_texts(ep, texts, policies), strict=True))
         best = min if self.worst else max
         return best(candidates, key=lambda action: worth[action.text])
+
+    async def sample_candidates(self, ep: Episode) -> list[Action]:
+        """What the player would say now, `n` times."""
+        return await asyncio.gather(*(self.player.act(each) for each in self._sample_views(ep, ep.view().seed)))
+
+    def draw_candidate(self, ep: Episode, candidates: Sequence[Action]) -> Action | None:
+        """A random one of these, on the share 1 - `p` of turns."""
+        rng = Rng(ep.view().seed, "pick")
+        return candidates[rng.randrange(self.n)] if rng.random() >= self.p else None
+
+    async def measure_gains(self, ep: Episode, texts: Sequence[str], policies: Mapping[str, Policy]) -> list[float]:
+        """The gain of saying each of these texts now, in bits: expected, under the environment's filter, or that of the
+        believer's belief in the truth (`inf` where the text wins, `-inf` where it ends the game without the truth)."""
+        scores = await self._score_texts(ep, texts, policies)
+        if self.by == "expected":
+            return list(scores)
+        (before,) = await self._truth_logprobs([ep])
+        return [(score - before) / math.log(2) for score in scores]
 
     def _sample_views(self, ep: Episode, seed: int) -> list[View]:
         """The same view, with other randomness from the second copy on."""

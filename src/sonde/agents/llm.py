@@ -9,21 +9,32 @@ without their thinking, which the smallest models would only copy.
 Reasoning models think before they answer, in `<think>...</think>` or other marks (`models/chat/reasoning.py`). Thoughts
 never reach the environment, so an answer that is only considered cannot count; `keep_thinking` keeps them in the
 model's own history.
+
+With `tools` the model acts by calls of the environment's tool (`core.tools`), on backends that read them: the answer in
+a call goes to the environment in its own answer syntax, so the rules are those of an agent that writes. A reply without
+exactly one usable call stands for the empty text. The completion keeps calls and defect, and where the game goes on the
+model is told the defect before what the environment says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from sonde.core import AGENT, Action, Message, Model, Policy, Sampling, UserError, View, derive, invalid
 from sonde.core.playthrough import golden_playthroughs
+from sonde.core.prompts import OPTIONAL
+from sonde.core.tools import Tool, explain_defect
 from sonde.models.chat.reasoning import split_completion
 
 SHOWN = ("context", "system", "examples", "answer_only", "keep_thinking")
 """Settings that decide what the model is shown."""
 
+_ONLY_CALLS = (
+    "You act by calling the tool {tool}, once per turn; what you write beside the call is not read. Where these rules "
+    "ask you to write something, put it into the arguments of the call, without tags."
+)
 _NEW_GAME = "The game is over. Here is a new one."
 
 
@@ -43,6 +54,7 @@ class LLM(Policy):
     min_p: float = 0.3
     max_new_tokens: int | None = None
     stop: tuple[str, ...] = ()
+    tools: bool = field(default=False, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         last = self.context.removeprefix("last:")
@@ -53,6 +65,10 @@ class LLM(Policy):
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
             raise invalid("agents:llm: max_new_tokens", self.max_new_tokens, "1 or more, or none for the environment's")
         self._sampling(1, 0)
+        if self.tools:
+            self.model.require_capabilities("tools")
+        if self.tools and self.examples:
+            raise invalid("agents:llm: examples", self.examples, "0 with tools: the examples write their answers")
 
     def _sampling(self, max_new_tokens: int, seed: int) -> Sampling:
         return Sampling(
@@ -66,12 +82,19 @@ class LLM(Policy):
 
     async def act(self, view: View) -> Action:
         sampling = self._sampling(view.spec.max_new_tokens, derive(view.seed, "call", 0))
+        if self.tools:
+            sampling = replace(sampling, tools=(view.tool,))
         completion, answer = split_completion(await self.model.generate(self.build_prompt(view), sampling))
+        if self.tools:
+            answer, defect = view.read_calls(completion.calls)
+            completion = replace(completion, call_defect=defect)
         return Action(answer, completions=(completion,))
 
     def build_prompt(self, view: View) -> tuple[Message, ...]:
         """The messages for the model: alternating, starting with a user message after an optional system message."""
         history = tuple(map(self._render_message, self._context_messages(view)))
+        if self.tools:
+            history = _announce_tool(_explain_defects(history, view.tool), view.tool)
         shown = (
             _golden_examples(view.spec.name, view.spec.preset, self.examples, self.answer_only) if self.examples else ()
         )
@@ -95,10 +118,28 @@ class LLM(Policy):
         """A past message as the model sees it again: with its reasoning, token for token, or as the others heard it.
         The completion stays attached in either case, because it holds the previous call's tokens."""
         completion = message.completion
-        return message._replace(content=completion.text) if completion and self.keep_thinking else message
+        if completion is None or not (self.keep_thinking or self.tools):
+            return message
+        return message._replace(content=completion.text if self.keep_thinking else split_completion(completion)[1])
 
     async def close(self) -> None:
         await self.model.close()
+
+
+def _announce_tool(history: Sequence[Message], tool: Tool) -> tuple[Message, ...]:
+    """The messages, the first of which says how to act."""
+    first, *rest = history
+    return (first._replace(content=f"{first.content}\n\n{_ONLY_CALLS.format(tool=tool.name)}"), *rest)
+
+
+def _explain_defects(history: Sequence[Message], tool: Tool) -> tuple[Message, ...]:
+    """The messages; what follows a reply without a usable call begins with the reason."""
+    shown: list[Message] = []
+    for message in history:
+        said = shown[-1].completion if shown else None
+        why = explain_defect(tool, said.call_defect) if said else ""
+        shown.append(message._replace(content=f"{why}\n\n{message.content}") if why else message)
+    return tuple(shown)
 
 
 def _join_examples(shown: Sequence[Message], history: Sequence[Message]) -> tuple[Message, ...]:

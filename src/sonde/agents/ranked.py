@@ -32,7 +32,7 @@ class Ranked(LLM):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.model.require_capabilities("score")
-        for name, whole in (("min_p", 0.0), ("top_p", 1.0), ("stop", ()), ("max_new_tokens", None)):
+        for name, whole in (("min_p", 0.0), ("top_p", 1.0), ("stop", ()), ("max_new_tokens", None), ("tools", False)):
             if getattr(self, name) != whole:
                 raise invalid(f"agents:ranked: {name}", getattr(self, name), f"{whole}: whole answers are ranked")
 

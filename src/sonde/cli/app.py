@@ -23,7 +23,7 @@ PLAY, LOOK, BELIEFS, TRAIN, DATA, ENVIRONMENTS = (
     "Play and evaluate", "Look at runs", "Beliefs", "Train", "Data and models", "Environments",
 )  # fmt: skip
 SUMMARY = "Environments, agents and metrics for language models that must seek information."
-FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "train")
+FROM_HERE = ("dataset", "eval", "paprika", "play", "rollout", "scale", "train")
 """Commands whose options may name modules of the current folder, such as `--agent mine:Player`. Commands that read a
 folder, which may come from somebody else, import nothing from it without --trust."""
 
@@ -44,6 +44,11 @@ COMMANDS = (
         PLAY, "play", "environments:PlayCommand",
         'Play an environment yourself, in the terminal.',
         "sonde play wordle",
+    ),
+    Entry(
+        PLAY, "mcp", "mcp:McpCommand",
+        'Serve an environment to a client of the Model Context Protocol.',
+        "sonde mcp twenty_questions --out runs/mine",
     ),
     Entry(
         PLAY, "eval", "evaluate:EvalCommand",
@@ -71,13 +76,18 @@ COMMANDS = (
         "sonde leaderboard results",
     ),
     Entry(
+        PLAY, "submit", "submit:SubmitCommand",
+        'Print the steps that put a result on the leaderboard, and check a file for it.',
+        "sonde submit results/mtp--mine.json",
+    ),
+    Entry(
         LOOK, "read", "runs:ReadCommand",
         'Read the conversations of a run, with reward and information gain per turn.',
         "sonde read runs/a --outcome loss -n 3",
     ),
     Entry(
         LOOK, "report", "runs:ReportCommand",
-        'Write one self-contained HTML page about any number of runs.',
+        'Write one HTML page about any number of runs, their figures as files, or their table for a paper.',
         "sonde report runs/a runs/b --out report.html",
     ),
     Entry(
@@ -97,8 +107,8 @@ COMMANDS = (
     ),
     Entry(
         LOOK, "export", "runs:ExportCommand",
-        "Write a run's episodes as two Parquet tables, for other programs.",
-        "sonde export runs/a tables",
+        "Write the numbers of runs as two tables, of episodes and of turns, for other programs.",
+        "sonde export runs/a runs/b --csv --out numbers",
     ),
     Entry(
         BELIEFS, "elicit", "elicit:ElicitCommand",
@@ -126,6 +136,11 @@ COMMANDS = (
         "sonde show mastermind",
     ),
     Entry(
+        ENVIRONMENTS, "scale", "scale:ScaleCommand",
+        'Measure what random play and the reference solver score in an environment: the 0 and the 100 of its scores.',
+        "sonde scale my_game:MyGame",
+    ),
+    Entry(
         ENVIRONMENTS, "prompts", "prompts:PromptsCommand",
         'Write the prompts of an environment, or of an agent made of several calls, as files to change.',
         "sonde prompts wordle --out my-prompts",
@@ -136,6 +151,11 @@ DATASET_COMMANDS = (
         None, "lmrl", "dataset:LmrlDatasetCommand",
         'Make a dataset of LMRL-Gym: runs for training and for evaluation, and a card of statistics.',
         "sonde dataset lmrl maze --n 40 --out maze-data",
+    ),
+    Entry(
+        None, "pairs", "gain_pairs:PairsCommand",
+        'Pair questions of high with questions of low information gain, asked at the same point of a game.',
+        "sonde dataset pairs twenty_questions:small --model sonde-tiny-twenty_questions --out pairs.jsonl",
     ),
 )  # fmt: skip
 MODELS_COMMANDS = (

@@ -17,9 +17,9 @@ from sonde.models.chat.chat import Chat
 from sonde.models.files.hub import load_tokenizer, locate_model
 from sonde.models.hf import HF
 from sonde.train.automatic import Device, ModelFacts, estimate_memory, format_weights
+from sonde.train.by_name import prepare_data
 from sonde.train.collect import Game
 from sonde.train.conversations import Records
-from sonde.train.learn import prepare_data
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Training
 from sonde.train.training_folder import BEST

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 from typer import Argument, Option
 
 from sonde._util.argument_checks import check_types
 from sonde.core import AGENT, EMPTY, UserError, build, invalid, unknown
 from sonde.core.types import Json
 from sonde.evaluation.by_tag import group_tags
-from sonde.evaluation.evaluate import Evaluation, macro_averages
+from sonde.evaluation.evaluate import MEANS, Evaluation, mean_over_environments
 from sonde.evaluation.evaluate import compare as compare_evaluations
 from sonde.evaluation.results import make_result, write_result
 from sonde.evaluation.run_evaluation import load_evaluation, read_seconds_played, remove_run, reopen_run
@@ -74,6 +75,7 @@ class PlayOptions(GameOptions):
     min_p: opt.MinPOpt = None
     max_new_tokens: opt.NewTokensOpt = None
     examples: opt.ExamplesOpt = None
+    tools: opt.ToolsOpt = None
     context: opt.ContextOpt = None
     concurrency: opt.ConcurrencyOpt = None
     processes: opt.ProcessesOpt = None
@@ -108,11 +110,13 @@ class PlayOptions(GameOptions):
         *,
         defaults: Callable[[str], Mapping[str, Json]],
         agent: Mapping[str, Json] = EMPTY,
+        at_most: bool = False,
         **settings: Json,
     ) -> PreparedRun:
         """The run of these options in one environment (empty where neither the file nor an option names one), with the
         assignments and seats that `fit` it. The order of precedence: the options, the file, `defaults` for this
-        environment (for the agent's policy those in `agent`). `settings` that are None are left out."""
+        environment (for the agent's policy those in `agent`). `settings` that are None are left out. `at_most`: fewer
+        tasks than asked for are played, and no error."""
         filed = self._config_with_models
         acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
@@ -127,6 +131,7 @@ class PlayOptions(GameOptions):
             min_p=self.min_p,
             max_new_tokens=self.max_new_tokens,
             examples=self.examples,
+            tools=self.tools,
             context=self.context,
         )
         names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
@@ -149,7 +154,7 @@ class PlayOptions(GameOptions):
                 )
         overrides = self.overrides if fit is None else fit.overrides
         values = apply_overrides(values, overrides, names=[f.name for f in fields(RunConfig)])
-        run = prepare_run(config_from(values))
+        run = prepare_run(config_from(values), at_most=at_most)
         model: Mapping[str, Json] = run.policies[AGENT].config.get("model", {})
         check_plays(str(model.get("model")), run.env.spec.name, run.env.spec.preset)
         return run
@@ -218,7 +223,8 @@ class EvalCommand(PlayOptions):
     by: opt.ByOpt = None
     report: opt.ReportOpt = None
     submit: Annotated[
-        Path | None, Option(help="With --suite: write a leaderboard file, such as results/NAME.json.")
+        Path | None,
+        Option(help="Write a leaderboard file of a suite, or of one environment, such as results/NAME.json."),
     ] = None
     as_json: opt.JsonOpt = False
 
@@ -233,21 +239,23 @@ class EvalCommand(PlayOptions):
         folders = [self.runs / run.folder_name for run in prepared]
         played = [self._evaluate_run(run, folder) for run, folder in zip(prepared, folders, strict=True)]
         done = [evaluation for evaluation, _ in played]
-        _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or ())
+        _show_evaluations(done, folders, self.report, self.as_json, self.suite, self.by or (), self._wanted_tasks)
         if all(e.kinds["error"] == sum(e.kinds.values()) for e in done):
             raise typer.Exit(1)
-        if self.submit is not None and self.suite is not None:
+        if self.submit is not None:
             rows = [(run, e, seconds) for run, (e, seconds) in zip(prepared, played, strict=True)]
             command = command_line("eval", self, without=WHERE)
-            write_result(make_result(self.suite, command, rows, Run.load(folders[-1]).commit), self.submit)
+            commit = Run.load(folders[-1]).commit
+            write_result(make_result(self.suite or "", command, rows, commit, self.runs), self.submit)
             if not self.as_json:
                 print_written(self.submit)
+                out.print(Text(f"next: sonde submit {self.submit}", style="dim"))
 
     def _check_submission(self, to: Path) -> None:
         """Raise `UserError` for a result that could not be written, or that its command could not measure again."""
         opt.check_writable("--submit", to)
-        if self.suite is None:
-            raise UserError("--submit: allowed: only with --suite")
+        if self.suite is None and len(self.envs or ()) != 1:
+            raise invalid("--submit", f"{len(self.envs or ())} environments", "--suite NAME, or one environment")
         if self.config is not None:
             raise UserError("--submit: allowed: without --config, a file that others do not have; see -o PATH=VALUE")
 
@@ -257,9 +265,15 @@ class EvalCommand(PlayOptions):
             self._chosen_environments(),
             defaults=lambda env: {"k": protocol.samples_per_task(env)},
             agent=protocol.agent,
+            at_most=self.suite is not None,
             gains=self.gains,
             label=self.agent if self.agent in ROLES else None,
         )
+
+    @property
+    def _wanted_tasks(self) -> int | None:
+        """How many tasks of each environment were asked for; None is all."""
+        return self.n_tasks or self._config_with_models.get("n_tasks")
 
     def _chosen_environments(self) -> Sequence[tuple[str | None, str | None]]:
         """The environments to play, each with its preset; None leaves it to the configuration file."""
@@ -297,24 +311,33 @@ def _show_evaluations(
     as_json: bool,
     suite: str | None = None,
     by: Sequence[str] = (),
+    wanted: int | None = None,
 ) -> None:
     if report is not None:
         from sonde.viewer import write_report
 
         write_report(folders, report)
     if as_json:
-        own_scale = suite if suite in PAPER_SCALES else None
-        paper = [{"paper_score": paper_score(own_scale, e)} if own_scale else {} for e in done]
-        found = [{**e.summary_json(), **own, "folder": str(f)} for e, own, f in zip(done, paper, folders, strict=True)]
-        mean: dict[str, Any] = {name: value and asdict(value) for name, value in macro_averages(done).items()}
-        if own_scale:
-            mean["score"], mean["paper_score"] = None, mean_paper_score(own_scale, done)[0]
-        out.print_json(json.dumps({"suite": suite, "mean": mean, "environments": found} if suite else found))
+        own = suite if suite in PAPER_SCALES else None
+        paper = [{"paper_score": paper_score(own, e)} if own else {} for e in done]
+        found = [{**e.summary_json(), **p, "folder": str(f)} for e, p, f in zip(done, paper, folders, strict=True)]
+        out.print_json(
+            json.dumps({"suite": suite, "mean": _mean_json(done, own), "environments": found} if suite else found)
+        )
         return
-    out.print(tables.suite_table(suite, done) if suite else tables.evaluation_table(done))
+    out.print(tables.suite_table(suite, done, wanted) if suite else tables.evaluation_table(done))
     for tag in by:
         out.print(tables.tag_table(tag, done))
     print_written(*folders, *([report] if report else []))
+
+
+def _mean_json(done: Sequence[Evaluation], own_scale: str | None) -> dict[str, Any]:
+    """The means over environments, each with the number of environments behind it."""
+    mean: dict[str, Any] = {}
+    for name in MEANS:
+        value, n = mean_over_environments(done, name)
+        mean[name] = value and {**asdict(value), "environments": n}
+    return {**mean, "paper_score": mean_paper_score(own_scale, done)[0]} if own_scale else mean
 
 
 def _check_tags(by: Sequence[str], divided: Sequence[Mapping[str, object]]) -> None:

@@ -166,6 +166,10 @@ MinPOpt = Annotated[float | None, sampling_option(help="min-p of the agent. Defa
 NewTokensOpt = Annotated[
     int | None, sampling_option(help="Token limit of a reply, reasoning included. Default: the environment's.")
 ]
+ToolsOpt = Annotated[
+    bool | None,
+    sampling_option("--tools/--no-tools", help="Act by tool calls in place of written answers.", show_default="no"),
+]
 ExamplesOpt = Annotated[int | None, sampling_option(help="Few-shot example games.")]
 ContextOpt = Annotated[
     str | None,

@@ -39,37 +39,85 @@ _NOTHING: tuple[object, ...] = (None, "", (), [])
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCommand:
-    """Write one self-contained HTML page about any number of runs."""
+    """Write one HTML page about any number of runs, their figures as files, or their table for a paper.
+
+    The page loads nothing else. With --figures or --table, it is written only where --out names it.
+    """
 
     folders: Annotated[list[Path], Argument(help="Run folders.")]
-    to: Annotated[Path, Option("--out", help="The HTML file to write.")] = Path("report.html")
+    to: Annotated[Path | None, Option("--out", help="The HTML file to write.", show_default="report.html")] = None
+    figures: Annotated[Path | None, Option(help="Write the figures into this folder.")] = None
+    format: Annotated[str | None, Option(help="With --figures: pdf, png or svg.", show_default="pdf")] = None
+    width: Annotated[
+        float | None, Option(help="With --figures: inches; a column, or 5.5 for a page.", show_default="3.25")
+    ] = None
+    table: Annotated[str | None, Option(help="Print the results as a table: latex or markdown.")] = None
     trusted: opt.TrustOpt = False
 
     def run(self) -> None:
+        given = {name: value for name in ("format", "width") if (value := getattr(self, name)) is not None}
+        for name, value in given.items():
+            if self.figures is None:
+                raise invalid(f"--{name}", value, "nothing without --figures")
+        opt.trust_runs(self.folders, self.trusted)
+        written: list[Path] = []
+        if self.to is not None or (self.figures is None and self.table is None):
+            written.append(self._write_page(self.to or Path("report.html")))
+        if self.figures is not None:
+            from sonde.figures import save_figures
+
+            save_figures(self.folders, self.figures, **given)
+            written.append(self.figures)
+        if self.table is not None:
+            from sonde.export import find_evaluation, format_results
+
+            print(format_results([find_evaluation(Run.load(folder)) for folder in self.folders], self.table), end="")
+            print_written(*written, to=stderr)
+        else:
+            print_written(*written)
+
+    def _write_page(self, to: Path) -> Path:
         from sonde.viewer import write_report
 
-        opt.trust_runs(self.folders, self.trusted)
-        opt.check_writable("--out", self.to)
-        write_report(self.folders, self.to)
-        print_written(self.to)
+        opt.check_writable("--out", to)
+        return write_report(self.folders, to)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportCommand:
-    """Write a run's episodes as two Parquet tables, for other programs."""
+    """Write the numbers of runs as two tables, of episodes and of turns, for other programs."""
 
-    folder: opt.RunArg
-    to: Annotated[Path, Argument(help="The folder to write.")]
+    folders: Annotated[list[Path], Argument(help="Run folders.")]
+    to: Annotated[Path, Option("--out", help="The folder to write into.")] = Path("export")
+    csv: Annotated[bool, Option("--csv", help="Write CSV.", show_default="without another format")] = False
+    jsonl: Annotated[bool, Option("--jsonl", help="Write JSON lines.")] = False
+    parquet: Annotated[bool, Option("--parquet", help="Write Parquet.")] = False
+    records: Annotated[
+        bool, Option("--records", help="Also write all texts and tokens of a run, as Parquet in OUT/records.")
+    ] = False
+    trusted: opt.TrustOpt = False
+    as_json: opt.JsonOpt = False
 
     def run(self) -> None:
+        from sonde.export import FORMATS, write_tables
         from sonde.runs.store.export import export_parquet
 
-        print_written(export_parquet(self.folder, self.to))
+        if self.records and len(self.folders) > 1:
+            raise invalid("--records", f"{len(self.folders)} runs", "one run")
+        opt.trust_runs(self.folders, self.trusted)
+        formats = [form for form in FORMATS if getattr(self, form)] or ["csv"]
+        written = write_tables(self.folders, self.to, formats)
+        if self.records:
+            written.append(export_parquet(self.folders[0], self.to / "records"))
+        _print_written(written, self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardCommand:
-    """Show each agent's score per suite, and how well it asks, decides and follows the format."""
+    """Show each agent's score per suite, and how well it asks, decides and follows the format.
+
+    `sonde submit` prints how to add a result.
+    """
 
     results: Annotated[Path, Argument(help="A folder with files of `sonde eval --submit`.")] = Path("results")
     to: Annotated[Path | None, Option("--export", help="Write an HTML page into this new folder instead.")] = None
@@ -78,11 +126,11 @@ class LeaderboardCommand:
     def run(self) -> None:
         found = read_board(self.results)
         for result, reasons in found.stale:
-            for why in reasons:
-                stderr.print(
-                    f"sonde: out of date: {result.agent} in {result.suite}: {why}; again: {result.command}",
-                    highlight=False, soft_wrap=True,
-                )  # fmt: skip
+            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            stderr.print(
+                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; again: {result.command}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
         if self.to is not None:
             from sonde.viewer.leaderboard import export_leaderboard
 
@@ -96,6 +144,13 @@ def _print_page(path: Path, as_json: bool) -> None:
         out.print_json(data={"written": str(path)})
     else:
         print_written(path)
+
+
+def _print_written(paths: Sequence[Path], as_json: bool) -> None:
+    if as_json:
+        out.print_json(data={"written": [str(path) for path in paths]})
+    else:
+        print_written(*paths)
 
 
 # --- sonde view --------------------------------------------------------------------------------------------------
@@ -180,7 +235,10 @@ class ReadCommand:
     ] = None
     reply: Annotated[
         str | None,
-        Option(help="Only episodes with such a reply: invalid, repeated, truncated, reasoning_only, refused."),
+        Option(
+            help="Only episodes with such a reply: invalid, repeated, not_understood, not_known, truncated, "
+            "reasoning_only, refused."
+        ),
     ] = None
     as_json: opt.JsonOpt = False
 

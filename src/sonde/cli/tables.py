@@ -14,14 +14,17 @@ from rich.text import Text
 from sonde.core import find
 from sonde.core.registry import check_recorded
 from sonde.evaluation.audit import Audit
-from sonde.evaluation.evaluate import Comparison, Evaluation, macro_averages
-from sonde.evaluation.leaderboard import Board
+from sonde.evaluation.evaluate import Comparison, Evaluation, mean_over_environments
+from sonde.evaluation.leaderboard import Board, describe_agent
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.per_turn import MANY, pass_curve
-from sonde.evaluation.results import PROFILE, Headline, agent_profile
+from sonde.evaluation.published import TITLE as PUBLISHED
+from sonde.evaluation.published import PublishedTable
+from sonde.evaluation.results import PROFILE, Headline, SuiteResult, agent_profile
 from sonde.evaluation.roles import RoleScores
 from sonde.evaluation.sampler_draws import DrawScores
-from sonde.evaluation.suites import PAPER_SCALES, mean_paper_score, paper_score
+from sonde.evaluation.scale import explain_range
+from sonde.evaluation.suites import mean_paper_score, paper_score
 from sonde.train.paprika import PipelineResult
 
 NOT_AVAILABLE = "n/a"
@@ -70,7 +73,7 @@ def audit_table(found: Audit) -> Group:
 
 def role_tables(title: str, found: RoleScores, draws: DrawScores | None = None) -> Group:
     """A row per measure of each role, and what they mean."""
-    table = _plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
+    table = plain_table(f"{title}, {found.episodes} episodes", ("role", "measure"), ("value", "95 % interval"))
     for role in found.roles:
         unreadable = "" if role.unreadable is None else f", {100 * role.unreadable:.1f} % unreadable"
         table.add_row(role.role, f"{role.calls} calls{unreadable}", "", "")
@@ -96,69 +99,113 @@ def _format_measure(value: Estimate | None) -> tuple[str, str]:
     return f"{value.mean:.3f}", f"{value.low:.3f} to {value.high:.3f}"
 
 
-def suite_table(name: str, rows: Sequence[Evaluation]) -> Group:
-    """One row per environment of a suite that an agent has played, their mean, and notes on the columns."""
-    own = _OWN if name in PAPER_SCALES else ()
-    names = ["tasks", "success %", *([] if own else ["pass@k"]), "return", "score", "played", *own]
-    table = _evaluation_columns(names, rows, agent=False)
+def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None) -> Group:
+    """One row per environment of a suite that an agent has played, their mean, and notes on the columns; then the
+    returns on the paper's scale, where it has one. `wanted`: the number of tasks that was asked for."""
+    informed = any(e.metrics["bits_per_turn"] is not None for e in rows)
+    columns = ["tasks", "success %", "pass@k", "score", "turns", *(["bits", "asks"] if informed else [])]
+    table = _evaluation_columns(columns, rows, agent=False)
     table.add_section()
-    mean = macro_averages(rows)
+    score, scored = mean_over_environments(rows, "reference_score")
     cells = {
-        "success %": format_interval(mean["success"], percent=True),
-        "return": "" if own else format_interval(mean["score"], 2),
-        "score": format_interval(mean["reference_score"]),
+        "success %": format_interval(mean_over_environments(rows, "success")[0], percent=True),
+        "score": format_interval(score) + (f" ({scored})" if 0 < scored < len(rows) else ""),
     }
-    if own:
-        paper, n = mean_paper_score(name, rows)
-        cells["0-100"] = NOT_AVAILABLE if paper is None else f"{paper:.0f} ({n})"
     table.add_row("mean", *(cells.get(str(column.header), "") for column in table.columns[1:]))
+    few = [f"{_environment_title(e, True)} {e.n_tasks}" for e in rows if wanted is not None and e.n_tasks < wanted]
     notes = _table_notes(
         rows,
-        "return: mean reward of an episode. played: mean turns, won or not.",
-        *(_OWN_MEANS if own else ()),
-        "mean: over the environments.",
+        *(["bits: information gained per turn. asks: expected bits, of those the best question had."] * informed),
+        f"mean: over the environments{', of the score over those that have one' if scored < len(rows) else ''}.",
+        *([f"All tasks that there are, fewer than {wanted}: {', '.join(few)}."] if few else []),
     )
     return Group(
         Text(f"{name}, {rows[0].label}", style="italic"),
         table,
-        *_defect_tables(rows, agent=False, shown=own),
+        *_defect_tables(rows, agent=False),
         *_sample_tables(rows, agent=False),
         *notes,
+        *_paper_tables(name, rows),
     )
 
 
+def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[Table | Text]:
+    """The returns on the paper's own scale, for the environments that play the paper's game."""
+    found = [(e, value) for e in rows if (value := paper_score(name, e)) is not None]
+    if not found:
+        return []
+    table = plain_table("on the paper's own scale", ("environment",), ("return", "paper 0-100"))
+    for e, value in found:
+        table.add_row(_environment_title(e, agent=False), format_interval(e.metrics["score"], 2), f"{value:.0f}")
+    table.add_section()
+    table.add_row("mean", "", f"{mean_paper_score(name, rows)[0]:.0f}")
+    left_out = [_environment_title(e, agent=False) for e in rows if e not in [e for e, _ in found]]
+    note = f"{_PAPER_MEANS.get(name, '')} Not the paper's games as played here: {', '.join(left_out)}."
+    return [Text(), table, Text(note if left_out else _PAPER_MEANS.get(name, ""), style="dim")]
+
+
 def leaderboard_tables(board: Board) -> Group:
-    """One table per suite, then one over all suites."""
+    """A table for each suite and environment with results, what the papers print below it, then one over all."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
-        columns = ("score", "won %", "asks", "decides", "follows", "tokens")
-        partners = ("with",) if any(one.partners for one in results) else ()
-        table = _plain_table(name, ("agent", *partners, "of suite"), columns)
-        for one in results:
-            headline = one.headline
-            means = (one.mean_metric(metric)[0] for metric in ("success", *PROFILE.values()))
-            success, asks, decides, follows = means
-            table.add_row(
-                one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
-                f"{headline.played}/{headline.of}", format_interval(headline.score) + _count_scored(headline),
-                format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
-                format_interval(follows, percent=True), f"{one.tokens:,}",
-            )  # fmt: skip
-        parts.append(table)
-    table = _plain_table("all suites", ("agent",), ("environments", "asks", "decides", "follows"))
+        parts += [_board_table(name, results), *map(_published_table, board.published(name)), Text()]
+    table = plain_table("all agents", ("agent",), ("environments", "asks", "decides", "follows"))
     for agent, results in board.agents.items():
         found = [value for value, _ in agent_profile(results).values()]
         n = sum(len(one.environments) for one in results)
         rest = (format_interval(value, percent=True) for value in found[1:])
         table.add_row(agent, str(n), format_interval(found[0], 2), *rest)
+    abouts = {one.agent: describe_agent(one) for one in board.results}
+    scores = [one.headline.score for one in board.results]
     notes = (
-        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference; parts of a suite come last.",
-        "asks: expected bits of those the best question had. decides: won, of those that knew enough.",
+        "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
+        *(f"score {line}" for line in explain_range(scores)),
+        "played: how much of the suite, in environments, tasks and samples; parts come last and are not ranked.",
+        "asks: expected bits, of those the best question had. decides: won, of those that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
+        *(f"{agent}: {about}" for agent, about in sorted(abouts.items())),
     )
     return Group(*parts, table, *(Text(line, style="dim") for line in notes))
+
+
+def _board_table(name: str, results: Sequence[SuiteResult]) -> Table:
+    partners = ("with",) if any(one.partners for one in results) else ()
+    columns = ("played", "score", "won %", "asks", "decides", "follows", "tokens")
+    table = plain_table(name, ("agent", *partners), columns)
+    for one in results:
+        headline = one.headline
+        success, asks, decides, follows = (one.mean_metric(name)[0] for name in ("success", *PROFILE.values()))
+        table.add_row(
+            one.agent + (" *" if one.privileged else ""), *([one.partners] if partners else []),
+            _format_played(headline), format_interval(headline.score) + _count_scored(headline),
+            format_interval(success, percent=True), format_mean(asks, 2), format_interval(decides, percent=True),
+            format_interval(follows, percent=True), f"{one.tokens:,}", style="" if headline.whole else "dim",
+        )  # fmt: skip
+    return table
+
+
+def _format_played(headline: Headline) -> str:
+    """How much of a suite was played; never 100 % where something is lacking."""
+    return "all" if headline.whole else "<1 %" if headline.share < 0.01 else f"{min(99, int(100 * headline.share))} %"
+
+
+def _published_table(found: PublishedTable) -> Group:
+    """The numbers of a paper, its models in rows, or its environments where these are more."""
+    turned = len(found.environments) > len(found.rows)
+    table = plain_table("", ("",), [model for model, _ in found.rows] if turned else found.environments)
+    table.title, table.columns[0].no_wrap = None, True
+    for i, environment in enumerate(found.environments if turned else ()):
+        table.add_row(environment, *(_format_published(values[i]) for _, values in found.rows))
+    for model, values in () if turned else found.rows:
+        table.add_row(model, *map(_format_published, values))
+    title = Text(f"{PUBLISHED}: {found.metric}", style="italic")
+    return Group(Text(), title, table, Text(f"{found.source}: {found.differs}.", style="dim"))
+
+
+def _format_published(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _count_scored(headline: Headline) -> str:
@@ -166,7 +213,8 @@ def _count_scored(headline: Headline) -> str:
     return f" ({headline.scored})" if headline.score and headline.scored < headline.played else ""
 
 
-def _plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table with a title, columns of words and columns of numbers."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in words:
         table.add_column(name, overflow="fold")
@@ -196,10 +244,9 @@ def _evaluation_columns(names: Sequence[str], rows: Sequence[Evaluation], *, age
     return table
 
 
-def _defect_tables(rows: Sequence[Evaluation], *, agent: bool, shown: Sequence[str] = ()) -> list[Table]:
-    """Defects of replies, for the evaluations that have any; without the columns in `shown`, which the main table
-    has."""
-    names = [name for name in _FAULTS if name not in shown and _has_any(rows, name)]
+def _defect_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table]:
+    """Defects of replies, for the evaluations that have any."""
+    names = [name for name in _FAULTS if _has_any(rows, name)]
     if not names:
         return []
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
@@ -237,6 +284,9 @@ def _sample_tables(rows: Sequence[Evaluation], *, agent: bool) -> list[Table | T
 
 def _table_notes(rows: Sequence[Evaluation], *columns: str) -> list[Text]:
     notes = ["±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.", *columns]
+    notes += [f"score {line}" for line in explain_range([e.metrics["reference_score"] for e in rows])]
+    for why in dict.fromkeys(e.no_score for e in rows if e.no_score):
+        notes.append(f"no score in {', '.join(dict.fromkeys(e.env_name for e in rows if e.no_score == why))}: {why}")
     if any(e.metrics["regret"] for e in rows):
         notes.append("regret: expected return of the best policy minus that of the actions taken, over an episode.")
     notes += [f"{name}: {what}" for name, what in _IF_ANY_MEANS.items() if _has_any(rows, name)]
@@ -290,11 +340,13 @@ _FAULTS = {
     "filtered %": "filtered",
 }
 """Columns of reply defects, with their metrics."""
-_IF_ANY = {**_FAULTS, "model %": "by_model"}
+_IF_ANY = {**_FAULTS, "not understood %": "not_understood", "not known %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
     "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
+    "not understood %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
+    "not known %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
@@ -306,22 +358,18 @@ _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
     "success %": lambda e: format_interval(e.metrics["success"], percent=True),
     "pass@k": lambda e: format_interval(e.metrics[f"pass@{e.k}"], percent=True),
-    "return": lambda e: format_interval(e.metrics["score"], 2),
     "score": lambda e: format_interval(e.metrics["reference_score"]),
     "turns": lambda e: format_mean(e.metrics["turns"], 1),
-    "played": lambda e: f"{e.turns_played['mean']:.1f}" if e.turns_played else NOT_AVAILABLE,
+    "asks": lambda e: format_mean(e.metrics["efficiency"], 2),
     "bits": lambda e: format_mean(e.metrics["bits_per_turn"], 2),
     "regret": lambda e: format_interval(e.metrics["regret"], 1),
-    "0-100": lambda e: NOT_AVAILABLE if (found := paper_score("lmrl", e)) is None else f"{found:.0f}",
     **{name: partial(_format_share, name=metric) for name, metric in _IF_ANY.items()},
 }
-_OWN = ("0-100", "invalid %")
-_OWN_MEANS = (
-    "0-100: the return on the paper's scale: 0 the lowest, 50 its dataset's mean; its mean is over the environments in "
-    "brackets. n/a where the game is not the paper's (chess without Stockfish, conversations with rules, other "
-    "settings). Returns have no mean: each environment has rewards of its own.",
-)
-"""Columns of LMRL-Gym's suite, whose paper has a scale of its own."""
+_PAPER_MEANS = {
+    "lmrl": "0: the lowest return, 50: the mean of the paper's dataset, 100: the highest (table 7).",
+    "mtp": "The paper's metric in percent. The tasks are of its kind, not its own.",
+}
+"""What the paper's own scale of a suite means."""
 
 
 def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
@@ -330,7 +378,7 @@ def _has_any(rows: Sequence[Evaluation], column: str) -> bool:
 
 def tag_table(tag: str, rows: Sequence[Evaluation]) -> Table:
     """Success, pass@k and turns by the values of a tag, for the evaluations whose tasks have it."""
-    table = _plain_table(f"by {tag}", ("environment", "agent", tag), ("tasks", "success %", "pass@k", "turns"))
+    table = plain_table(f"by {tag}", ("environment", "agent", tag), ("tasks", "success %", "pass@k", "turns"))
     for e in rows:
         for value, group in e.by_tag.get(tag, {}).items():
             table.add_row(

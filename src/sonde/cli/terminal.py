@@ -50,10 +50,10 @@ def print_result(data: Any, shown: RenderableType, as_json: bool, *written: Path
     print_written(*written)
 
 
-def print_written(*paths: Path) -> None:
+def print_written(*paths: Path, to: Console = out) -> None:
     """Print the paths that were written, a line each."""
     for path in paths:
-        out.print(f"written: {path}", highlight=False, soft_wrap=True)
+        to.print(f"written: {path}", highlight=False, soft_wrap=True)
 
 
 # --- encodings ---------------------------------------------------------------------------------------------------

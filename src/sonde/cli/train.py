@@ -34,9 +34,9 @@ from sonde.train.automatic import (
     hold_out_tasks,
     read_model_facts,
 )
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game, load_trajectories, make_games
 from sonde.train.data_files import is_data, read_records
-from sonde.train.learn import learn, learn_online
 from sonde.train.paprika import PAPER, TINY, PipelineResult
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.training import NEEDED, Training

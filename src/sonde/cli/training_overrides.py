@@ -8,10 +8,11 @@ from typing import Any
 
 from sonde.core import EMPTY, UserError, invalid, unknown
 from sonde.core.types import Json
-from sonde.train.credit import ESTIMATORS
+from sonde.train.credit import GAE, Estimator, GroupRelative, Progress, ReturnToGo, TurnWise
 from sonde.train.curriculum import BANDITS
+from sonde.train.igpo import NormalisedReturn, ProbabilityGain
 from sonde.train.objectives import find_objective
-from sonde.train.rewarders import REWARDERS, Rewarder
+from sonde.train.rewarders import BeliefGain, ExactGain, Rewarder
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings
 from sonde.train.training import Training
@@ -21,6 +22,11 @@ from .overrides import Part, apply_overrides, parse_assignment
 Seats = Mapping[str, Mapping[str, Json]]
 PARTS = ("settings", "objective", "online", "rule", "seats")
 """Where the paths of `sonde train -o PATH=VALUE` begin, beside `env`."""
+ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
+    "group_relative": GroupRelative, "return_to_go": ReturnToGo, "turn_wise": TurnWise, "progress": Progress,
+    "normalised_return": NormalisedReturn, "gae": GAE,
+}  # fmt: skip
+REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain, ProbabilityGain)}
 SELECTION = {"pairs": "pairs", "share": "share", "successes": "sft"}
 """The rule in `Learning` that `-o rule` changes, by what an objective learns from."""
 

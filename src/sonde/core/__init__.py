@@ -26,7 +26,7 @@ from .errors import (
     unknown,
 )
 from .model import Capabilities, Model, Probe, Sampling
-from .policy import UNKNOWN, AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
+from .policy import UNCLEAR, UNKNOWN, AnyPolicy, EpisodePolicy, Policy, ProgramPolicy, UserModel
 from .record import Trajectory
 from .registry import build, build_recorded, find, identity, make, names
 from .seeding import Rng, derive
@@ -52,6 +52,7 @@ __all__ = [
     "EMPTY",
     "HOW",
     "RULES",
+    "UNCLEAR",
     "UNKNOWN",
     "Act",
     "Action",

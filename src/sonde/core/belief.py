@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from sonde._util.argument_checks import explain_wrong_argument
+from sonde._util.by_name import call_by_name
 from sonde._util.frozen import Frozen
 
 from .types import AGENT, Step, Turn
@@ -71,6 +72,19 @@ class Belief:
 
     def __len__(self) -> int:
         return len(self.hypotheses)
+
+    def __repr__(self) -> str:
+        likely = ", ".join(f"{_shorten(repr(hypothesis))} {p:.3g}" for hypothesis, p in self.top(3))
+        more = ", ..." if len(self) > 3 else ""
+        return f"<Belief over {len(self):,} hypotheses, {self.entropy:.2f} bits: {likely}{more}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the likeliest hypotheses."""
+        return call_by_name("viewer.notebook:show_belief", self)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 class Filter(ABC):

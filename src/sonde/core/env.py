@@ -26,6 +26,7 @@ from .errors import UserError, invalid, unknown
 from .prompts import OPTIONAL, Pieces, Prompts, overlay_prompts, parse_pieces, read_prompts
 from .registry import env_folder
 from .seeding import Rng
+from .tools import ACTION, TEXT, CallDefect, Tool, ToolCall, action_tool, read_call
 from .types import AGENT, EMPTY, Json, Spec, Step, Task
 
 MOST_TURNS = 1_000_000
@@ -183,6 +184,32 @@ class Env(Configured, ABC, Generic[S]):
         """A text that this environment reads as `answer`, one of the listed answers. Any other text is only wrapped in
         the answer syntax."""
         return answer
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """The JSON schema of the agent's answers to tasks with this public part, for its tool (`core.tools`): of a
+        string, or of an object whose fields `compose_answer` joins; None for free text."""
+        return None
+
+    def compose_answer(self, fields: Mapping[str, str]) -> str:
+        """The answer with these fields, where `answer_schema` is that of an object."""
+        raise NotImplementedError(f"{self.name}: an answer schema with fields needs compose_answer")
+
+    def tool(self, public: Mapping[str, Json]) -> Tool:
+        """The agent's action as a tool, the same during an episode."""
+        schema = self.answer_schema(public)
+        request = "Say this, as your next turn." if schema is None else "Take your next turn."
+        return action_tool(f"The game: {self.spec.summary}.", request, schema)
+
+    def read_calls(self, public: Mapping[str, Json], calls: Sequence[ToolCall]) -> tuple[str, CallDefect]:
+        """The text for which the tool calls of a reply stand: empty, with the defect, unless there is exactly one
+        usable call."""
+        tool = self.tool(public)
+        fields, defect = read_call(tool, calls)
+        if fields is None:
+            return "", defect
+        if tool.name == "say":
+            return self.say(fields[TEXT]), ""
+        return self.say(fields[ACTION] if list(fields) == [ACTION] else self.compose_answer(fields)), ""
 
     def acts(self, seat: str) -> tuple[int, int]:
         """The maximum number of acts of a seat in an episode, and the maximum number of repeats on top when unusable

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from sonde._util.argument_checks import check_call
+from sonde._util.by_name import call_by_name
 from sonde._util.frozen import Frozen, as_frozen
 from sonde._util.sync import run_sync
 
@@ -57,6 +58,10 @@ class Episode(NamedTuple):
     known: list[tuple[int, Filter | None]]
 
     __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the conversation, with the bits of every turn."""
+        return call_by_name("viewer.notebook:show_episode", self)
 
     @classmethod
     def begin(cls, env: Env[Any], task: Task, *, seed: int = 0, sample: int = 0) -> Episode:

@@ -18,6 +18,7 @@ from sonde._util.argument_checks import Checked
 
 from .config import Configured
 from .errors import CapabilityError, invalid
+from .tools import Tool
 from .types import Completion, Message
 
 CAPABILITIES: Mapping[str, tuple[str, ...]] = {
@@ -26,6 +27,7 @@ CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "score": ("fake", "hf", "http where the endpoint returns prompt_logprobs", "vllm", "sglang"),
     "steer": ("hf",),
     "deterministic": ("fake",),
+    "tools": ("fake", "http", "hf, vllm and sglang where the chat template shows tools"),
 }
 """Every capability, with the backends that have it."""
 
@@ -35,6 +37,8 @@ class Sampling(Checked):
     """How to draw a completion. `min_p` keeps tokens with p >= min_p * max p, after temperature; 0 disables it.
 
     Temperature 0 is greedy. The caller derives `seed` from `View.seed`, so each of k samples has its own randomness.
+    With `tools`, the model is shown these and should reply with a call (`Completion.calls`); a user message after an
+    assistant message with calls is then what the call returned.
     """
 
     called = "sampling"
@@ -45,6 +49,7 @@ class Sampling(Checked):
     min_p: float = 0.0
     stop: tuple[str, ...] = ()
     seed: int = 0
+    tools: tuple[Tool, ...] = ()
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -69,13 +74,15 @@ class Sampling(Checked):
 @dataclass(frozen=True, kw_only=True)
 class Capabilities(Checked):
     """What a backend can do. `ids`, `logprobs`: completions carry them; `score`: `Model.score` works; `steer`: it
-    supports decode hooks; `deterministic`: equal requests give equal completions regardless of other requests."""
+    supports decode hooks; `deterministic`: equal requests give equal completions regardless of other requests;
+    `tools`: it reads calls of tools."""
 
     ids: bool = False
     logprobs: bool = False
     score: bool = False
     steer: bool = False
     deterministic: bool = False
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = "I do not know."
-"""The reply of a simulated user that has no answer."""
+"""The reply of a simulated user that understands the question and does not know the answer."""
+UNCLEAR = "I do not understand."
+"""The reply of a simulated user that does not understand the question."""
 
 
 class Policy(Configured, ABC):
@@ -67,6 +69,8 @@ class UserModel(ProgramPolicy):
     from its view; its configuration, which every record stores, holds nothing of it."""
 
     kind: ClassVar[str] = "users"
+    silences: ClassVar[frozenset[str]] = frozenset((UNKNOWN, UNCLEAR))
+    """Replies that give no answer."""
 
     @abstractmethod
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
@@ -79,7 +83,7 @@ class UserModel(ProgramPolicy):
 
     def has_answer(self, view: View) -> bool:
         """Whether this user has an answer to the pending message; False if it can only say that it has none."""
-        return UNKNOWN not in self.reply_probs(view)
+        return self.silences.isdisjoint(self.reply_probs(view))
 
 
 class EpisodePolicy(Configured, ABC):

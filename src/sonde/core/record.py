@@ -16,6 +16,7 @@ from sonde._util.frozen import as_frozen
 from sonde._util.json_types import read_as
 
 from .errors import ReplayError, UserError, invalid, unknown
+from .tools import ToolCall
 from .types import EMPTY, NO_USAGE, Act, Action, Completion, Json, Outcome, Task, Turn, Usage
 
 SCHEMA = 2
@@ -49,6 +50,11 @@ class Trajectory:
     def __post_init__(self) -> None:
         for name in ("env", "policies", "tags"):
             object.__setattr__(self, name, as_frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        task, ended = self.task, self.error or (self.outcome.kind if self.outcome else "not ended")
+        where = f"{task.env} ({task.preset}), {task.split} {task.index}, seed {self.seed}, sample {self.sample}"
+        return f"<Trajectory {self.id[:8]} of {where}: {len(self.turns)} turns, {ended}>"
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -128,12 +134,32 @@ def _check_acts(where: str, acts: Sequence[Any]) -> None:
     for i, act in enumerate(acts):
         _check_row(f"{where}[{i}]", act, _ACT)
         for completion in act.get("completions", ()):
-            check_value(f"{where}[{i}]: usage", tuple[int, int, int], completion.get("usage"))
+            plain = _has_plain_fields(completion)
+            if not plain:
+                check_value(f"{where}[{i}]: usage", tuple[int, int, int], completion.get("usage"))
             packed = {name: array(code, completion[name]) for name, code in _PACKED.items()}
             if packed["logprobs"] and len(packed["logprobs"]) != len(packed["ids"]):
                 n, of = len(packed["logprobs"]), len(packed["ids"])
                 raise UserError(f"{where}[{i}]: logprobs: got {n}, allowed: none, or one for each of {of} ids")
-            check_arguments(f"{where}[{i}]: completion", Completion, {**completion, **packed, "usage": NO_USAGE})
+            if not plain:
+                calls = tuple(read_as(ToolCall, call, f"{where}[{i}]: call") for call in completion.get("calls", ()))
+                typed = {**completion, **packed, "usage": NO_USAGE, "calls": calls}
+                check_arguments(f"{where}[{i}]: completion", Completion, typed)
+
+
+def _has_plain_fields(completion: Mapping[str, Any]) -> bool:
+    """Whether all fields have the types as which they are written, so that no slower check is due."""
+    exact = _COMPLETION
+    if any(type(value) not in exact.get(name, ()) for name, value in completion.items()):
+        return False
+    usage = completion.get("usage", ())
+    return (
+        "text" in completion
+        and len(usage) == 3
+        and all(type(n) is int for n in usage)
+        and completion.get("finish", "stop") in _FINISH
+        and completion.get("unread", "") in _UNREAD
+    )
 
 
 class _Field(NamedTuple):
@@ -182,6 +208,13 @@ _ACT: Mapping[str, _Field] = {
     "memory": _Field(Any, (dict, list, str, int, float, type(None)), required=False),
     "completions": _Field(_Rows, (list,), (dict,), required=False),
 }  # fmt: skip
+_COMPLETION: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("text", "finish", "reasoning", "open_mark", "name", "unread", "model", "weights"), (str,)),
+    **dict.fromkeys(("ids", "logprobs", "prompt_ids", "usage"), (list,)),
+    "temperature": (float, type(None)), "truncated": (bool,), "shared": (int,),
+}  # fmt: skip
+"""The types of a completion's fields in JSON; one with `unsent` is checked in full."""
+_FINISH, _UNREAD = ("stop", "length", "filter"), ("", "malformed", "fallback")
 _PACKED = {"ids": "i", "logprobs": "f", "prompt_ids": "i"}
 _BOUNDS = {"seed": 2**64, "sample": 2**31}
 
@@ -212,7 +245,7 @@ def _act_from_json(row: Mapping[str, Any]) -> Act:
 
 
 def _completion_to_json(c: Completion) -> dict[str, Json]:
-    """A completion as JSON; `open_mark` only if set, because records of older versions lack it."""
+    """A completion as JSON; what few completions have is only written if set."""
     row: dict[str, Json] = {
         "text": c.text,
         "ids": c.ids.tolist(),
@@ -230,10 +263,12 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "usage": list(c.usage),
         **({"unsent": list(c.unsent)} if c.unsent else {}),
     }
-    return {**row, "open_mark": c.open_mark} if c.open_mark else row
+    seldom = {"open_mark": c.open_mark, "calls": [call._asdict() for call in c.calls], "call_defect": c.call_defect}
+    return row | {name: value for name, value in seldom.items() if value}
 
 
 def _completion_from_json(row: Mapping[str, Any]) -> Completion:
     packed: dict[str, Any] = {name: array(code, row[name]) for name, code in _PACKED.items()}
     packed |= {"usage": Usage(*row["usage"]), "unsent": tuple(row.get("unsent", ()))}
+    packed["calls"] = tuple(ToolCall(**call) for call in row.get("calls", ()))
     return Completion(**{**row, **packed})

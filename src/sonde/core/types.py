@@ -22,6 +22,7 @@ from sonde._util.argument_checks import Checked
 from sonde._util.frozen import Frozen, freeze
 
 from .errors import UserError, invalid
+from .tools import CallDefect, ToolCall
 
 AGENT = "agent"
 """The seat of the evaluated policy, in every environment."""
@@ -114,7 +115,9 @@ class Completion:
     `malformed` one the model was asked again, after a `fallback` the call was given up. `finish` is `filter` if the
     host refused. `open_mark` is the mark with which the prompt opened a thought (`<think>`), so that `text` begins
     inside it; empty if it opened none or if the backend does not see the prompt. `unsent` names the requested sampling
-    fields that were not sent because the endpoint does not support them; it used its defaults for them.
+    fields that were not sent because the endpoint does not support them; it used its defaults for them. `calls` are the
+    tools that the model called, `call_defect` says why they stand for no action (`core.tools`); `text` is then what
+    the model said beside them, and with backends that return token ids all that it wrote.
 
     >>> Completion(text="blue", ids=array("i", [901, 2]), logprobs=array("f", [-1.2, -0.1]), finish="stop").text
     'blue'
@@ -136,6 +139,8 @@ class Completion:
     weights: str = ""
     usage: Usage = NO_USAGE
     unsent: tuple[str, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    call_defect: CallDefect = ""
 
 
 class Message(NamedTuple):

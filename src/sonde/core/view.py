@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .seeding import derive
+from .tools import CallDefect, Tool, ToolCall
 from .types import AGENT, Json, Message, Spec, Turn
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ class View:
     def legal(self) -> Sequence[str] | None:
         """The answers that are legal now, without answer syntax (see `say`); None if they cannot be listed."""
         return self._episode.env.actions(self._episode.state)
+
+    @property
+    def tool(self) -> Tool:
+        """The agent's action as a tool (`core.tools`)."""
+        return self._episode.env.tool(self.public)
+
+    def read_calls(self, calls: Sequence[ToolCall]) -> tuple[str, CallDefect]:
+        """The text for which tool calls stand, and what is wrong with them."""
+        return self._episode.env.read_calls(self.public, calls)
 
     @property
     def private(self) -> Mapping[str, Any]:

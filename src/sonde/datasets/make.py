@@ -25,7 +25,7 @@ from sonde._util.processes import count_cores, map_processes
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, Task, Trajectory, build, derive, invalid, run_sync
 from sonde.core.types import Json
 from sonde.runs.games import GameConfig
-from sonde.runs.rollout import Key, OnDone, Plan, close, fill_seats, record_plan, rollout
+from sonde.runs.rollout import Key, OnDone, Plan, close, fill_seats, record_plan, stream_trajectories
 from sonde.runs.run import PreparedRun, RunConfig, prepare_run
 from sonde.runs.store import Run, RunWriter
 
@@ -171,7 +171,7 @@ def _play_chunk(chunk: EpisodeChunk) -> list[Trajectory]:
 def _stream_episodes(
     env: Env[Any], policies: Mapping[str, AnyPolicy], tasks: Sequence[Task], plan: Plan, skip: frozenset[Key]
 ) -> AsyncGenerator[Trajectory, None]:
-    return rollout(env, policies, tasks, plan, skip=skip)
+    return stream_trajectories(env, policies, tasks, plan, skip=skip)
 
 
 @lru_cache(maxsize=2)

@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sonde._util.argument_checks import check_call
+from sonde._util.by_name import call_by_name
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
 from sonde.core.types import Json
 from sonde.runs import display_names as labels
 from sonde.runs.rollout import OnDone, count_tokens
+from sonde.runs.store import Run
 
 from . import metrics
 from . import per_turn as curves
@@ -40,11 +42,12 @@ CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *replies.SHARES, "context_full", "filtered", "by_model", "tokens", "regret",
+    "efficiency", *curves.CALLED, *curves.UNANSWERED, *replies.SHARES, "context_full", "filtered", "by_model",
+    "tokens", "regret",
 )  # fmt: skip
 """The metrics of every evaluation, besides pass@1 to pass@k."""
-MACRO = ("success", "score", "reference_score")
-"""The metrics that `macro_averages` averages over environments."""
+MEANS = ("success", "reference_score")
+"""The metrics that have a mean over environments: those that mean the same in each (returns do not)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +84,8 @@ class Evaluation:
     mean_at: MeanAt | None = None
     """mean@k with two deviations; None for one sample per task."""
     others: Mapping[str, str] = field(default_factory=dict)
+    no_score: str = ""
+    """Why there is no `reference_score`; empty if there is one."""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     schema: int = field(default=SCHEMA)
@@ -92,6 +97,22 @@ class Evaluation:
         It names the rows of a table that compares several users for one agent (ΔBelief-RL, table 2).
         """
         return " ".join([self.label, *(f"{seat}={name}" for seat, name in sorted(self.others.items()))])
+
+    def __repr__(self) -> str:
+        shown = ("success", "turns", "bits", "efficiency", "regret", "reference_score")
+        found = [f"{name} {value}" for name in shown if (value := self.metrics.get(name)) is not None]
+        played = f"{self.n_tasks} tasks of {self.split}, {self.k} samples each"
+        return f"<Evaluation of {self.players} in {self.env_name} ({self.preset}), {played}:\n {', '.join(found)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the metrics with their intervals."""
+        return call_by_name("viewer.notebook:show_evaluation", self)
+
+    def to_frame(self, of: Literal["episodes", "turns"] = "episodes", *, library: str = "") -> Any:
+        """The numbers of every episode, or of every turn, as a data frame of pandas, or else of polars; `library` names
+        one of them. `sonde.export.columns` has the columns; those that need the record of an episode (rewards, tokens
+        per turn, elicited beliefs) are empty here: see `Run.to_frame`."""
+        return call_by_name("export.frames:evaluation_to_frame", self, of, library)
 
     def to_json(self) -> dict[str, Json]:
         """Everything, as JSON."""
@@ -176,14 +197,15 @@ def make_evaluation(
     others: Mapping[str, Mapping[str, Json]] = EMPTY,
     privileged: bool = False,
     seconds: float = 0.0,
+    folder: Path | None = None,
 ) -> Evaluation:
     """Compute an evaluation from rows, over the `tasks` (ids) that were to be played `k` times; missing ones count as
     failures. `tags` are those of tasks that may have no row.
 
     `others` holds the configurations of the policies in the other seats, each with its fingerprint; the default is the
-    environment's own.
+    environment's own. `folder`: a run, or a folder of runs, in which `sonde scale` may have measured the environment.
     """
-    spec = env.spec
+    spec, fingerprints = env.spec, {seat: str(p["fingerprint"]) for seat, p in others.items()}
     rows = tuple(sorted(rows, key=lambda r: (r.index, r.task, r.sample)))
     by_task: dict[str, list[Row]] = {task: [] for task in tasks}
     for r in rows:
@@ -204,7 +226,7 @@ def make_evaluation(
         n_tasks=len(by_task),
         privileged=privileged,
         rows=rows,
-        metrics=_compute_metrics(env, by_task, k, split, {seat: str(p["fingerprint"]) for seat, p in others.items()}),
+        metrics=_compute_metrics(env, by_task, k, split, fingerprints, folder),
         kinds={kind: kinds[kind] for kind in KINDS},
         within=curves.success_within(by_task, k, spec.max_turns),
         entropy=curves.mean_entropy(rows, spec.max_turns),
@@ -213,6 +235,7 @@ def make_evaluation(
         by_tag=_evaluate_tags(by_task, {**tags, **_row_tags(rows)}, k, spec.max_turns),
         mean_at=metrics.mean_at([row[:k] for row in _win_table(by_task, k)]) if k > 1 else None,
         others=labels.replaced_policies(env, others),
+        no_score=reference.explain_no_score(env, split, fingerprints, folder),
         seconds=seconds,
         notes=replies.defect_notes(rows),
     )
@@ -255,7 +278,12 @@ def _count_missing(by_task: Mapping[str, list[Row]], k: int) -> int:
 
 
 def _compute_metrics(
-    env: Env[Any], by_task: Mapping[str, list[Row]], k: int, split: str, others: Mapping[str, str]
+    env: Env[Any],
+    by_task: Mapping[str, list[Row]],
+    k: int,
+    split: str,
+    others: Mapping[str, str],
+    folder: Path | None,
 ) -> dict[str, Estimate | None]:
     spec = env.spec
     wins = _win_table(by_task, k)
@@ -264,7 +292,7 @@ def _compute_metrics(
         found[f"pass@{n}"] = _pass_rate(wins, n, k)
     score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=reference.return_bounds(spec))
     found["score"] = score
-    found["reference_score"] = reference.reference_score(env, split, score, others)
+    found["reference_score"] = reference.reference_score(env, split, score, others, folder)
     turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
     found["turns"] = metrics.mean(_turn_table(by_task, k, spec.max_turns), bounds=turns)
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
@@ -274,7 +302,7 @@ def _compute_metrics(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
     found["efficiency"] = _mean_of(by_task, curves.mean_efficiency, (0.0, 1.0))
-    for name in curves.CALLED:
+    for name in (*curves.CALLED, *curves.UNANSWERED):
         found[name] = _mean_of(by_task, partial(curves.marked_share, name=name), (0.0, 1.0))
     for name, by in CUT_SHORT.items():
         found[name] = metrics.rate(_make_table(by_task, k, partial(_cut_by, by=by), 0.0))
@@ -335,11 +363,15 @@ def evaluate(
     label: str = "",
     gains: bool = True,
     seconds: float = 0.0,
+    folder: Path | None = None,
 ) -> Evaluation:
     """Evaluate recorded trajectories of one environment and one agent.
 
     `tasks` are the ids of all tasks that were to be played and `k` the samples of each; by default those in the record.
+    `folder`: a folder of runs with the `scale.json` of `sonde scale`, for an environment whose scale does not come with
+    sonde; by default that of a `Run`. The information gain of a `Run` is computed once and stored in its folder.
     """
+    own = trajectories.folder if isinstance(trajectories, Run) else None
     found = list(trajectories)
     if not found:
         raise UserError("evaluate: got no trajectories, allowed: at least one")
@@ -360,9 +392,9 @@ def evaluate(
     per_task = Counter(t.task.id for t in found)
     return make_evaluation(
         env,
-        summarise_trajectories(env, found, gains=gains),
+        summarise_trajectories(env, found, gains=gains, folder=own),
         agent=first.policies.get(AGENT, {}),
-        label=label or str(first.policies.get(AGENT, {}).get("name", "agent")),
+        label=label or (labels.policy_label(first.policies[AGENT]) if AGENT in first.policies else AGENT),
         split=first.task.split,
         seed=first.seed,
         k=k or max(per_task.values()),
@@ -370,17 +402,15 @@ def evaluate(
         others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
         privileged=any(t.privileged for t in found),
         seconds=seconds,
+        folder=folder or own,
     )
 
 
-def macro_averages(evaluations: Sequence[Evaluation]) -> dict[str, Estimate | None]:
-    """Macro averages over environments of success, score and reference_score; None if an environment lacks the metric.
-    An average of scores is meaningful only if all environments have the same range of returns."""
-    found: dict[str, Estimate | None] = {}
-    for name in MACRO:
-        values = [value for e in evaluations if (value := e.metrics[name]) is not None]
-        found[name] = metrics.mean_of_estimates(values) if len(values) == len(evaluations) else None
-    return found
+def mean_over_environments(evaluations: Sequence[Evaluation], name: str) -> tuple[Estimate | None, int]:
+    """The mean of a metric over the environments that have it, with equal weights, and their number. Those without a
+    `reference_score` have no scale: their floor is not below their reference by play (`Evaluation.no_score`)."""
+    values = [value for e in evaluations if (value := e.metrics[name]) is not None]
+    return (metrics.mean_of_estimates(values) if values else None), len(values)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,10 @@ from .metrics import Estimate
 from .rows import Row
 
 CALLED = ("invalid", "repeated")
-"""Marks that an environment may give a turn, in `turn.info` under `result` or, if a user answers, `answer`."""
+"""Marks of wasted turns that an environment may give, in `turn.info` under `result` or, if a user answers, `answer` or
+`unanswered`."""
+UNANSWERED = ("not_understood", "not_known")
+"""Marks of turns in which a user has no answer, in `turn.info` under `unanswered`."""
 
 MANY = 8
 """The number of samples per task from which pass@k is shown as a curve."""
@@ -23,9 +26,9 @@ ByTask = Mapping[str, Sequence[Row]]
 
 
 def marked_turns(trajectory: Trajectory) -> dict[str, tuple[int, ...]]:
-    """The turns, from 0, that the environment marked invalid or repeated; marks without turns are omitted."""
-    told = [(turn.info.get("result"), turn.info.get("answer")) for turn in trajectory.turns]
-    found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in CALLED}
+    """The turns, from 0, that the environment marked; marks without turns are omitted."""
+    told = [[turn.info.get(key) for key in ("result", "answer", "unanswered")] for turn in trajectory.turns]
+    found = {name: tuple(t for t, words in enumerate(told) if name in words) for name in (*CALLED, *UNANSWERED)}
     return {name: turns for name, turns in found.items() if turns}
 
 

@@ -86,12 +86,24 @@ def episode_regrets(env: Env[Any], trajectory: Trajectory, kind: Kind = "expecte
 def total_regret(env: Env[Any], trajectory: Trajectory) -> float | None:
     """The expected regret of a whole episode, over all its sub-episodes (for a bandit: the sum of the gaps of the arms
     pulled); None where the environment has no finite model, or the episode did not end by itself."""
+    return float(episode_regrets(env, trajectory).sum()) if _has_regret(env, trajectory) else None
+
+
+def turn_regrets(env: Env[Any], trajectory: Trajectory) -> list[float] | None:
+    """The expected regret of every turn; None where `total_regret` is. What a broken-off episode missed after its last
+    turn is in `total_regret` alone."""
+    if not _has_regret(env, trajectory):
+        return None
+    known = solve_truth(env, trajectory)
+    return [_step_regret(known, turn.info, "expected") for turn in trajectory.turns]
+
+
+def _has_regret(env: Env[Any], trajectory: Trajectory) -> bool:
+    """Whether the environment has a finite model, and the episode ended by itself."""
     outcome = trajectory.outcome
     if trajectory.error or outcome is None or outcome.kind == "error" or not hasattr(env, "world"):
-        return None
-    if env.decision_problem(trajectory.task.public) is None:
-        return None
-    return float(episode_regrets(env, trajectory).sum())
+        return False
+    return env.decision_problem(trajectory.task.public) is not None
 
 
 def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> float:

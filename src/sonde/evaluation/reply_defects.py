@@ -28,6 +28,7 @@ def count_defects(trajectory: Trajectory) -> ReplyCounts:
         thoughts=sum(map(_is_only_thought, said)),
         refused=sum(map(_is_refusal, said)),
         shrunk=_count_shrunk(trajectory),
+        bad_calls=sum(bool(c.call_defect) for c in said),
         unsent=_unsent_fields(trajectory),
     )
 
@@ -35,12 +36,15 @@ def count_defects(trajectory: Trajectory) -> ReplyCounts:
 DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "invalid": lambda t: "invalid" in curves.marked_turns(t),
     "repeated": lambda t: "repeated" in curves.marked_turns(t),
+    "not_understood": lambda t: "not_understood" in curves.marked_turns(t),
+    "not_known": lambda t: "not_known" in curves.marked_turns(t),
     "truncated": lambda t: count_defects(t).cut > 0,
     "reasoning_only": lambda t: count_defects(t).thoughts > 0,
     "refused": lambda t: count_defects(t).refused > 0,
+    "bad_call": lambda t: count_defects(t).bad_calls > 0,
 }
-"""For each defect, a test of whether any reply of an episode has it. A reply that cannot be parsed at all is an outcome
-(`format`)."""
+"""For each defect, a test of whether any reply of an episode has it, or got such a reply from the user. A reply that
+cannot be parsed at all is an outcome (`format`)."""
 
 
 def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:
@@ -76,7 +80,7 @@ def _replied_by(turn: Turn) -> str:
 
 def _is_only_thought(c: Completion) -> bool:
     found, answer = split_completion(c)
-    return bool(found.reasoning) and not answer.strip()
+    return bool(found.reasoning) and not answer.strip() and not c.calls
 
 
 def _is_refusal(c: Completion) -> bool:
@@ -117,6 +121,11 @@ def defect_notes(rows: Sequence[Row]) -> tuple[str, ...]:
         found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_count_hit(rows, 'thoughts')} episodes")
     if refused:
         found.append(f"{refused:,} replies look like refusals, in {_count_hit(rows, 'refused')} episodes")
+    if bad_calls := sum(r.replies.bad_calls for r in rows):
+        found.append(
+            f"{bad_calls:,} replies had no usable tool call, in {_count_hit(rows, 'bad_calls')} episodes; their "
+            "completions say why (call_defect)"
+        )
     for name in sorted({name for r in rows for name in r.replies.unsent}):
         hit = sum(name in r.replies.unsent for r in rows)
         found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")

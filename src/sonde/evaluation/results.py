@@ -1,11 +1,13 @@
-"""Results of an agent in a suite, as one small file with the command that measures them again.
+"""Results of an agent in a suite, or in one environment, as one small file with the command that measures them again.
 
     sonde eval --suite mtp --agent reference --submit results/mtp--reference.json
+    sonde eval my_game:MyGame --model smollm2 --submit results/my_game--smollm2.json
 
 For every environment, the file holds the full configuration of the environment and of all players, the version, the
-seed, the number of tasks played and available, the numbers with their intervals (by task), the cost, and a hash of all
-episodes. It also holds the command, the training commands of a model trained here, the version of sonde and the commit.
-Numbers over several environments are computed when files are read and never stored (`leaderboard`):
+seed, the number of tasks played and available, the numbers with their intervals (by task), floor and reference, the
+cost, and a hash of all episodes. It also holds the command, the training commands of a model trained here, the version
+of sonde and the commit, and neither addresses nor names of keys (`redaction`). Numbers over several
+environments are computed when files are read and never stored (`leaderboard`):
 
     headline   the mean reference score of a suite: 0 is random play, 100 the reference solver; every environment has
                the same weight, and only environments with such a scale count (with another partner than the
@@ -21,7 +23,7 @@ design.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -34,7 +36,18 @@ from sonde._util.argument_checks import Checked
 from sonde._util.extras import DISTRIBUTION
 from sonde._util.folders import write_atomically
 from sonde._util.json_types import read_as
-from sonde.core import AGENT, Env, SondeError, UserError, build_recorded, content_hash, invalid, make
+from sonde.core import (
+    AGENT,
+    Env,
+    SondeError,
+    UntrustedError,
+    UserError,
+    build_recorded,
+    content_hash,
+    invalid,
+    make,
+    names,
+)
 from sonde.core.types import Json
 from sonde.models.files.saving import read_command
 from sonde.runs.run import PreparedRun
@@ -43,8 +56,9 @@ from . import metrics
 from . import scale as reference
 from .evaluate import Evaluation
 from .metrics import Estimate, mean_of_estimates
+from .redaction import hide_places, publish_players
 from .rows import Row
-from .suites import Form, suite_environments
+from .suites import PROTOCOLS, Form, SuiteProtocol, suite_environments
 
 SCHEMA = 1
 ENOUGH = 1.0
@@ -55,10 +69,10 @@ PROFILE = {"asks": "efficiency", "decides": "decided", "follows": "followed"}
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedEnvironment(Checked):
-    """One environment of a suite, played by one agent. The first `tasks` of the `of` tasks of the split were played;
-    `scale` is the fingerprint of its floor and reference; `tokens` and `seconds` are totals, `seconds` being None if a
-    part was played earlier; `episodes` is a hash of all episodes; `unsent` are the sampling fields that an endpoint
-    rejected (`ReplyCounts.unsent`)."""
+    """One environment, played by one agent. The first `tasks` of the `of` tasks of the split were played; `scale` is
+    the fingerprint of its floor and reference, whose mean returns are `floor` and `reference`; `tokens` and `seconds`
+    are totals, `seconds` being None if a part was played earlier; `episodes` is a hash of all episodes; `unsent` are
+    the sampling fields that an endpoint rejected (`ReplyCounts.unsent`)."""
 
     called = "result"
 
@@ -79,6 +93,8 @@ class PlayedEnvironment(Checked):
     seconds: float | None
     episodes: str
     unsent: tuple[str, ...] = ()
+    floor: Estimate | None = None
+    reference: Estimate | None = None
 
     def __post_init__(self) -> None:
         for name in ("name", "preset"):
@@ -102,23 +118,28 @@ class PlayedEnvironment(Checked):
 
 
 class Headline(NamedTuple):
-    """The mean reference score over `scored` environments: those of the suite that were played with their own partners
-    and have a scale. Of the `of` that have one, `played` were played, with any partners; `whole` if all were."""
+    """The mean reference score over `scored` environments: those that were played in the suite's settings, with their
+    own partners, and have a scale. Of the `of` that have one, `played` were played, with any partners. `share`: how
+    much of the suite was played, in environments, tasks and samples (each environment with the same weight); `lacks`
+    says what was not."""
 
     score: Estimate | None
     scored: int
     played: int
     of: int
+    share: float
+    lacks: str
 
     @property
     def whole(self) -> bool:
-        return self.played == self.of
+        """Whether nothing is lacking; only whole results are ranked."""
+        return not self.lacks
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteResult(Checked):
-    """The results of an agent (its display name) in a suite; `training` holds the commands that made its model, if
-    known."""
+    """The results of an agent (its display name) in a suite, or in one environment if `suite` is empty; `training`
+    holds the commands that made its model, if known."""
 
     called = "result"
 
@@ -133,9 +154,12 @@ class SuiteResult(Checked):
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        known, forms = suite_environments(self.suite), [played.env_and_preset for played in self.environments]
+        forms = [played.env_and_preset for played in self.environments]
         if not forms:
             raise invalid("result: environments", [], "one or more")
+        if not self.suite and len(forms) > 1:
+            raise invalid("result: environments", len(forms), "one, since it names no suite")
+        known = suite_environments(self.suite) if self.suite else forms
         for form in forms:
             if form not in known:
                 raise invalid("result: environments", " ".join(form), f"those of {self.suite}")
@@ -143,12 +167,41 @@ class SuiteResult(Checked):
                 raise invalid("result: environments", " ".join(form), "each once")
 
     @property
+    def forms(self) -> tuple[Form, ...]:
+        """The environments of the suite, or the one that was played."""
+        return suite_environments(self.suite) if self.suite else (self.environments[0].env_and_preset,)
+
+    @property
+    def title(self) -> str:
+        """The suite, or the environment with its preset."""
+        return self.suite or " ".join(self.forms[0])
+
+    @property
+    def table_key(self) -> str:
+        """What results in one table have in common: the suite, or a single environment with its settings and scale."""
+        one = self.environments[0]
+        return self.suite or content_hash([one.env, one.version, one.scale, *map(_plain, (one.floor, one.reference))])
+
+    @property
     def headline(self) -> Headline:
-        with_scale = environments_with_scale(self.suite)
-        played = [p for p in self.environments if p.env_and_preset in with_scale]
-        found = [score for p in played if (score := p.metrics["reference_score"]) is not None]
-        others = sum(p.metrics["reference_score"] is None and bool(p.others) for p in played)
-        return Headline(mean_of_estimates(found) if found else None, len(found), len(found) + others, len(with_scale))
+        with_scale = (
+            environments_with_scale(self.suite)
+            if self.suite
+            else {p.env_and_preset: p.scale for p in self.environments}
+        )
+        found = [p for p in self.environments if with_scale.get(p.env_and_preset) == p.scale]
+        scores = [score for p in found if (score := p.metrics["reference_score"]) is not None]
+        played = [p for p in found if p.metrics["reference_score"] is not None or p.others or not self.suite]
+        samples = PROTOCOLS.get(self.suite, SuiteProtocol()).samples_per_task
+        shares = [min(1.0, p.tasks / p.of) * min(1.0, p.k / samples(p.env["name"])) for p in played]
+        return Headline(
+            mean_of_estimates(scores) if scores else None,
+            len(scores),
+            len(played),
+            len(with_scale),
+            sum(shares) / len(with_scale) if with_scale else 0.0,
+            _describe_gaps(played, len(with_scale), samples),
+        )
 
     @property
     def partners(self) -> str:
@@ -192,29 +245,53 @@ def _mean_over_environments(played: Iterable[PlayedEnvironment], name: str) -> t
 
 
 @cache
-def environments_with_scale(name: str) -> tuple[Form, ...]:
-    """The environments of a suite with a scale: those whose floor and reference do not overlap."""
-    found = ((form, reference.measured_bounds(make(form[0], preset=form[1]))) for form in suite_environments(name))
-    return tuple(form for form, ends in found if ends is not None and not ends[0].overlaps(ends[1]))
+def environments_with_scale(name: str) -> Mapping[Form, str]:
+    """The environments of a suite whose floor is below their reference by play, with the fingerprint of that scale."""
+    made = {form: make(form[0], preset=form[1]) for form in suite_environments(name)}
+    ends = {form: reference.measured_bounds(env) for form, env in made.items()}
+    return {
+        form: reference.scale_fingerprint(made[form])
+        for form, found in ends.items()
+        if found is not None and reference.is_scale(found)
+    }
+
+
+def _describe_gaps(played: Sequence[PlayedEnvironment], of: int, samples: Callable[[str], int]) -> str:
+    """What a result lacks of a suite; empty if nothing."""
+    few = [p for p in played if p.tasks < p.of]
+    low = [p for p in played if p.k < samples(p.env["name"])]
+    gaps = [f"{len(played)} of {of} environments"] if len(played) < of else []
+    gaps += [f"{sum(p.tasks for p in few):,} of {sum(p.of for p in few):,} tasks"] if few else []
+    gaps += [f"{min(p.k for p in low)} of {max(samples(p.env['name']) for p in low)} samples"] if low else []
+    return ", ".join(gaps)
+
+
+def _plain(value: Estimate | None) -> Json:
+    return None if value is None else asdict(value)
 
 
 # --- make ------------------------------------------------------------------------------------------------------------
 
 
 def make_result(
-    name: str, command: str, runs: Sequence[tuple[PreparedRun, Evaluation, float | None]], commit: str | None
+    name: str,
+    command: str,
+    runs: Sequence[tuple[PreparedRun, Evaluation, float | None]],
+    commit: str | None,
+    folder: Path | None = None,
 ) -> SuiteResult:
-    """Make the result of runs, each with its evaluation and its seconds. Raises `UserError` if an episode failed or was
-    not played."""
+    """Make the result of runs, each with its evaluation and its seconds, in a suite (`name`) or, if that is empty, in
+    one environment. `folder`: their folder, where `sonde scale` may have measured the environment. Raises `UserError`
+    if an episode failed or was not played."""
     return SuiteResult(
         suite=name,
         agent=runs[0][1].label,
-        command=command,
+        command=hide_places(command),
         sonde=version(DISTRIBUTION),
         commit=commit,
         machine=f"Python {platform.python_version()}, {platform.machine()}",
-        environments=tuple(_played_environment(*run) for run in runs),
-        training=_training_commands(runs[0][0].policies[AGENT].config),
+        environments=tuple(_played_environment(*run, folder) for run in runs),
+        training=hide_places(_training_commands(runs[0][0].policies[AGENT].config)),
     )
 
 
@@ -226,7 +303,9 @@ def _training_commands(agent: Mapping[str, Any]) -> str:
     return read_command(model) if isinstance(model, str) else ""
 
 
-def _played_environment(run: PreparedRun, e: Evaluation, seconds: float | None) -> PlayedEnvironment:
+def _played_environment(
+    run: PreparedRun, e: Evaluation, seconds: float | None, folder: Path | None
+) -> PlayedEnvironment:
     for kind in ("error", "missing"):
         if e.kinds[kind]:
             raise UserError(
@@ -235,11 +314,14 @@ def _played_environment(run: PreparedRun, e: Evaluation, seconds: float | None) 
             )
     if run.config.tasks_file:
         raise invalid("--submit: tasks", run.config.tasks_file, "the environment's own")
+    floor, top = reference.measured_bounds(run.env, e.split, folder) or (None, None)
     return PlayedEnvironment(
         env=run.env.config,
         version=run.env.spec.version,
-        scale=_scale_fingerprint(run.env),
-        seats={seat: policy.config for seat, policy in run.policies.items()},
+        scale=reference.scale_fingerprint(run.env),
+        floor=floor,
+        reference=top,
+        seats=publish_players({seat: policy.config for seat, policy in run.policies.items()}),
         others=e.others,
         split=e.split,
         seed=e.seed,
@@ -251,7 +333,7 @@ def _played_environment(run: PreparedRun, e: Evaluation, seconds: float | None) 
         metrics={
             **{m: e.metrics.get(m) for m in METRICS},
             "decided": decision_rate(e.rows),
-            "followed": format_rate(e.rows),
+            "followed": follow_rate(e.rows),
         },
         tokens=sum(row.tokens for row in e.rows),
         seconds=None if seconds is None else round(seconds, 1),
@@ -260,8 +342,7 @@ def _played_environment(run: PreparedRun, e: Evaluation, seconds: float | None) 
     )
 
 
-def _scale_fingerprint(env: Env[Any]) -> str:
-    return reference.scale_fingerprint(env) if env.spec.reference else ""
+# --- shares ----------------------------------------------------------------------------------------------------------
 
 
 def decision_rate(rows: Iterable[Row]) -> Estimate | None:
@@ -270,7 +351,7 @@ def decision_rate(rows: Iterable[Row]) -> Estimate | None:
     return metrics.rate(metrics.group_by_task([(row.task, float(row.win)) for row in known])) if known else None
 
 
-def format_rate(rows: Iterable[Row]) -> Estimate | None:
+def follow_rate(rows: Iterable[Row]) -> Estimate | None:
     """The mean share of an episode's turns whose answer could be parsed and was allowed."""
     shares = [
         (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
@@ -312,8 +393,11 @@ def _stale_reason(played: PlayedEnvironment) -> str:
     name = " ".join(played.env_and_preset)
     try:
         env: Env[Any] = build_recorded(played.env)
+    except UntrustedError:
+        return ""  # an environment of others, which is not here to compare with
     except SondeError as e:
-        return f"{name}: {e}"
+        return "" if played.env["name"] not in names("envs") else f"{name}: {e}"
     if env.spec.version != played.version:
         return f"{name}: played on version {played.version}, installed is {env.spec.version}"
-    return "" if _scale_fingerprint(env) == played.scale else f"{name}: its floor or reference has changed since"
+    same = reference.scale_fingerprint(env) == played.scale
+    return "" if same else f"{name}: its floor or reference has changed since"

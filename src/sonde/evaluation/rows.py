@@ -22,7 +22,8 @@ class ReplyCounts:
     reasoning and no answer; `refused`: replies that decline to play, by the host's flag or by their wording
     (`envs/_shared/refusals.py`); `shrunk`: calls whose prompt, by the endpoint's count, had no more tokens than the
     one before although the conversation had grown; `unsent`: sampling fields that an endpoint rejected, prefixed with
-    the seat unless it is the agent's."""
+    the seat unless it is the agent's; `bad_calls`: replies of an agent that acts by tools without a usable call
+    (`core.tools`)."""
 
     malformed: int = 0
     fallbacks: int = 0
@@ -31,6 +32,7 @@ class ReplyCounts:
     refused: int = 0
     shrunk: int = 0
     unsent: tuple[str, ...] = ()
+    bad_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ class Row:
     entropy: tuple[float, ...] | None = None
     gains: tuple[Gain, ...] | None = None
     called: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The turns, from 0, that the environment marked `invalid` or `repeated`."""
+    """The turns, from 0, that the environment marked `invalid`, `repeated`, `not_understood` or `not_known`."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """The tags of its task."""
     regret: float | None = None

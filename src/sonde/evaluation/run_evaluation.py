@@ -79,6 +79,7 @@ def _rescore_run(run: PreparedRun, folder: Path, seconds: float, on_done: OnDone
         },
         privileged=any(p.privileged for p in run.policies.values()),
         seconds=seconds,
+        folder=folder,
     )
     write_atomically(folder / EVALUATION, orjson.dumps(evaluation, default=dict, option=orjson.OPT_INDENT_2))
     return evaluation

@@ -90,6 +90,7 @@ class PaperScale:
 
 _STOCKFISH = {"seat": "opponent", "partner": "stockfish"}
 _USER = {"seat": "user", "partner": "llm"}
+_METRIC = PaperScale(0.0, 0.5, 1.0, "the paper's metric, which the return is, times 100")
 PAPER_SCALES: Mapping[str, Mapping[Form, PaperScale]] = {
     "lmrl": {
         ("maze", "lmrl"): PaperScale(-101.0, -83.0, -6.84, "its map, starts and rewards; 100 moves in place of 101"),
@@ -100,12 +101,18 @@ PAPER_SCALES: Mapping[str, Mapping[Form, PaperScale]] = {
         ("chess", "endgames"): PaperScale(-1.0, 0.586, 1.0, "with Stockfish as opponent, as there", **_STOCKFISH),
         ("twenty_questions", "lmrl"): PaperScale(-20.0, -17.3, -12.6, "with a language model that answers", **_USER),
         ("guess_my_city", "lmrl"): PaperScale(-20.0, -18.8, -8.56, "with a language model that answers", **_USER),
-    }
-}
-"""Scales of LMRL-Gym's table 7, only where a game is the paper's: the lowest return, the mean of its dataset, the
-highest. Without one are the partially observed maze, whose best walker returns -7.24 and the paper's -25.75, so its
-100 is not ours, and the car dealer, whose numbers the paper does not print. Rules answer quicker and more exactly than
-the paper's language models: our reference scored 184 in twenty questions and 132 in cities on its scale."""
+    },
+    "mtp": dict.fromkeys(
+        ((env, "mtp") for env in ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer",
+                                  "word_chaining", "word_guess")),
+        _METRIC,
+    ),
+}  # fmt: skip
+"""Scales of papers, which stand in a table of their own beside ours. LMRL-Gym's is that of its table 7: the lowest
+return, the mean of its dataset, the highest; MTP's is its metric in percent. They hold only where a game is the
+paper's. Without one are the partially observed maze, whose best walker returns -7.24 and the paper's -25.75, so its 100
+is not ours, and the car dealer, whose numbers the paper does not print. Rules answer quicker and more exactly than the
+paper's language models: our reference scored 184 in twenty questions and 132 in cities on its scale."""
 
 
 def suite_environments(name: str) -> tuple[Form, ...]:

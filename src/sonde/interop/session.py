@@ -16,6 +16,10 @@ and in `Episode.begin`. A group is one seed (and index) with several sample numb
 **Reasoning.** Thoughts in a host's text are split off (`models/chat/reasoning.py`): only the answer reaches the
 environment, so an answer that is only considered does not count. Hosts that know more about a reply pass an `Action`.
 
+**Tools.** Hosts with tool calling offer the model `session.tool` (`core.tools`) and pass the calls of a reply on:
+`session.call([ToolCall("say", '{"text": "Is it alive?"}')])`. The text of what they get back is the tool's result; it
+begins with the reason where a reply had no usable call, which counts as an empty answer.
+
 **What the host gets.** The text that the agent is told, and `turn.info`, which follows from it. The gain of a turn in
 bits, on request, can serve as a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and
 must not reach the player. The hidden setup itself stays in the episode.
@@ -24,8 +28,8 @@ must not reach the player. The hidden setup itself stays in the episode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sonde._util.argument_checks import check_call
@@ -43,15 +47,20 @@ from sonde.core import (
     UserError,
     advance_to_agent,
     advance_to_agent_now,
+    freeze,
     information_gains,
     invalid,
     make,
     run_sync,
     thaw,
 )
+from sonde.core.tools import Tool, ToolCall, explain_defect
 from sonde.core.types import Json
 from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import close, fill_seats
+
+COMPARED = 64
+"""Tasks whose tools `common_tool` compares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +119,22 @@ def episode_rows(
         yield {"env": made.name, "config": arguments, "seed": world, "split": split}
 
 
+def common_tool(env: Env[Any], split: str) -> Tool:
+    """The agent's tool in the tasks of a split, for hosts that list tools once: arguments whose schema differs from
+    task to task (the names of arms, the size of a board) only keep what all have in common."""
+    tasks = env.tasks(split)
+    tools = [env.tool(tasks[i].public) for i in range(min(len(tasks), COMPARED))]
+    properties = {
+        name: freeze({key: value for key, value in shape.items() if all(_has(t, name, key, value) for t in tools)})
+        for name, shape in tools[0].parameters["properties"].items()
+    }
+    return tools[0]._replace(parameters=freeze({**tools[0].parameters, "properties": properties}))
+
+
+def _has(tool: Tool, name: str, key: str, value: Json) -> bool:
+    return tool.parameters["properties"][name].get(key) == value
+
+
 def _strip_reasoning(text: str | Action) -> str | Action:
     """The part of a host's text that reaches the environment: all but the model's reasoning, which stays in the
     record."""
@@ -117,6 +142,10 @@ def _strip_reasoning(text: str | Action) -> str | Action:
         return text
     completion, answer = split_completion(Completion(text=text))
     return Action(answer, completions=(completion,)) if completion.reasoning else answer
+
+
+def _add_reason(heard: SeatObservation, why: str) -> SeatObservation:
+    return replace(heard, text=f"{why}\n\n{heard.text}".strip()) if why else heard
 
 
 class Session:
@@ -177,6 +206,27 @@ class Session:
         """`say`, awaiting the other seats."""
         before = self.episode
         return self._observe_turn(before, await advance_to_agent(before.step(_strip_reasoning(text)), self.policies))
+
+    @property
+    def tool(self) -> Tool:
+        """The agent's action in this episode as a tool."""
+        return self.env.tool(self.episode.task.public)
+
+    def call(self, calls: Sequence[ToolCall], text: str = "") -> SeatObservation:
+        """Take the agent's turn with the tool calls of a reply; `text` is what the model said beside them, and is only
+        recorded."""
+        action, why = self._read_calls(calls, text)
+        return _add_reason(self.say(action), why)
+
+    async def call_async(self, calls: Sequence[ToolCall], text: str = "") -> SeatObservation:
+        """`call`, awaiting the other seats."""
+        action, why = self._read_calls(calls, text)
+        return _add_reason(await self.say_async(action), why)
+
+    def _read_calls(self, calls: Sequence[ToolCall], text: str) -> tuple[Action, str]:
+        answer, defect = self.env.read_calls(self.episode.task.public, calls)
+        completion = Completion(text=text, calls=tuple(calls), call_defect=defect)
+        return Action(answer, completions=(completion,)), explain_defect(self.tool, defect)
 
     def close(self) -> None:
         """Release what the other seats hold."""

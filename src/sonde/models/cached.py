@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.core import HOW, Completion, Message, Model, Probe, Sampling, Usage, UserError, identity, invalid
+from sonde.core.tools import ToolCall
 
 from .remote.retry import CallStats
 
@@ -107,6 +108,7 @@ def _from_row(text: str) -> Completion:
         row[name] = array(typecode, row[name])
     row["usage"] = Usage(*row["usage"])
     row["unsent"] = tuple(row.get("unsent", ()))
+    row["calls"] = tuple(ToolCall(*call) for call in row.get("calls", ()))
     return Completion(**row)
 
 

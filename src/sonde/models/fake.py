@@ -17,12 +17,14 @@ import re
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
+from .chat.tool_calls import HERMES, read_calls
 from .remote.retry import CallStats
 
 END = 256
@@ -41,7 +43,8 @@ _CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 class Fake(Model):
     """Reply with `script[n]` in the n-th assistant message (with the last line after the end of the script), or else
     with one of `pattern`, drawn by `Sampling.seed`; in a template, each `{a|b|c}` becomes one of its alternatives. With
-    neither, it replies with placeholders, which no game wants. Temperature 0 takes the first template and the first
+    neither, it replies with placeholders, which no game wants. Calls of tools are read as `chat.tool_calls.HERMES`
+    writes them. Temperature 0 takes the first template and the first
     alternatives.
 
     `latency` is the mean time of a call in seconds; each call takes between 0 and twice that, drawn by seed.
@@ -55,7 +58,9 @@ class Fake(Model):
     latency: float = 0.0
     stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
 
-    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, deterministic=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        ids=True, logprobs=True, score=True, deterministic=True, tools=True
+    )
 
     def __post_init__(self) -> None:
         for name in ("script", "pattern"):
@@ -75,7 +80,8 @@ class Fake(Model):
         said = _cut_at_stop(self._pick_text(messages, sampling, rng), sampling.stop)
         if self.latency:
             await asyncio.sleep(2.0 * self.latency * rng.random())
-        return _build_completion(messages, said, sampling.max_new_tokens)
+        completion = _build_completion(messages, said, sampling.max_new_tokens)
+        return replace(completion, calls=read_calls(completion.text, HERMES)) if sampling.tools else completion
 
     def _pick_text(self, messages: Sequence[Message], sampling: Sampling, rng: Rng) -> str:
         if self.script:
@@ -139,13 +145,21 @@ def render_prompt(messages: Sequence[Message]) -> array[int]:
     prompt = array("i")
     for message in messages:
         c = message.completion
-        own = c is not None and c.model == "fake" and c.text == message.content
+        if c is None or c.model != "fake" or c.text != message.content:
+            prompt.extend(_encode_message(message.role, message.content))
+            continue
         prompt.append(ROLES[message.role])
-        prompt.extend(c.ids if own else _encode_bytes(message.content))  # pyright: ignore[reportOptionalMemberAccess]
+        prompt.extend(c.ids)
         if prompt[-1] != END:
             prompt.append(END)
     prompt.append(ROLES["assistant"])
     return prompt
+
+
+@lru_cache(maxsize=1 << 10)
+def _encode_message(role: str, content: str) -> array[int]:
+    """A message of the chat template, which no caller changes."""
+    return array("i", [ROLES[role], *_encode_bytes(content), END])
 
 
 def _previous_ids(messages: Sequence[Message]) -> array[int]:

@@ -88,7 +88,7 @@ class HF(Model):
     top_k: int | None = None
     steer: Steer | None = field(default=None, compare=False, repr=False)
 
-    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, steer=True, tools=True)
     retired: ClassVar[frozenset[str]] = frozenset({"compile"})
 
     def __post_init__(self) -> None:
@@ -176,7 +176,8 @@ class HF(Model):
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         loaded, feed = await self._ensure_loaded()
-        prompt = loaded.chat.encode_prompt(messages)
+        chat = loaded.chat.with_tools(sampling.tools)
+        prompt = chat.encode_prompt(messages)
         known = min(prompt.shared, max(0, prompt.previous - 1))  # the last token sampled was never fed
         last = next((m.completion for m in reversed(messages) if m.completion), None)
         follows = completion_hash(last.ids, last.logprobs) if last else None
@@ -195,6 +196,7 @@ class HF(Model):
             model=self.model,
             weights=loaded.weights,
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),
+            calls=chat.read_calls(out.text),
         )
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:

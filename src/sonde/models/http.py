@@ -6,6 +6,10 @@ Keys, retries and the classification of errors: `remote.client`. No token ids co
 
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
+
+With `Sampling.tools` a request has `tools`, demands one call (`tool_choice`, `parallel_tool_calls`; left out where
+refused), and shows past calls and what they returned in the messages `assistant` and `tool`. Arguments that are no JSON
+object are shown as `{}`, since many hosts parse the arguments of past calls and refuse the conversation.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from sonde.core import (
     invalid,
 )
 from sonde.core.model import CAPABILITIES
+from sonde.core.tools import Tool
 
 from .remote.adapting import (
     LIMITS,
@@ -56,7 +61,7 @@ _SHRUNK = (
     "leaves out what it has cached"
 )
 _NOT_EXTRA = {*OMITTABLE, *LIMITS, "api_key", "authorization", "messages", "model", "n", "stream",
-              "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
+              "tools", "prompt_logprobs", "add_generation_prompt", "continue_final_message"}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +93,9 @@ class Http(Endpoint):
             raise invalid("extra", self.extra, "a mapping of names of fields to JSON values")
         object.__setattr__(self, "omit", tuple(self.omit))
         object.__setattr__(self, "extra", freeze(self.extra))
-        object.__setattr__(self, "capabilities", Capabilities(logprobs=self.logprobs, score=self.prompt_logprobs))
+        object.__setattr__(
+            self, "capabilities", Capabilities(logprobs=self.logprobs, score=self.prompt_logprobs, tools=True)
+        )
         super().__post_init__()
         self.adapted.key = f"{self.model} at {self.base_url}"
 
@@ -113,7 +120,7 @@ class Http(Endpoint):
         )
         if shrunk := self.experience.find_shrunk_prompt(messages, completed.usage.prompt):
             self.experience.warn_once("shrunk", _SHRUNK.format(self.model, *shrunk))
-        if self.logprobs and completed.text and not completed.logprobs:
+        if self.logprobs and completed.text and not completed.calls and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         unsent = tuple(sorted(set(self._request_fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
         return _cut_at_stop(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
@@ -183,7 +190,7 @@ class Http(Endpoint):
         """All fields that the call asks for."""
         fields: dict[str, Any] = {
             "model": self.model,
-            "messages": _messages_to_send(messages),
+            "messages": _messages_to_send(messages, by_tools=bool(sampling.tools)),
             self.max_tokens_field: sampling.max_new_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed & 0x7FFFFFFF,
@@ -196,6 +203,9 @@ class Http(Endpoint):
             fields["stop"] = list(sampling.stop)
         if self.logprobs:
             fields["logprobs"] = True
+        if sampling.tools:
+            fields["tools"] = [_strict_tool(tool) for tool in sampling.tools]
+            fields |= {"tool_choice": "required", "parallel_tool_calls": False}
         return fields
 
     @property
@@ -251,9 +261,36 @@ class Http(Endpoint):
         return super()._wrong_request_error(status, line)
 
 
-def _messages_to_send(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages in the form in which they are sent."""
-    return [(m if m.content.strip() else m._replace(content=BLANK)).to_json() for m in messages]
+def _messages_to_send(messages: Sequence[Message], *, by_tools: bool = False) -> list[dict[str, Any]]:
+    """Messages in the form in which they are sent. With tools, what follows a message with calls is what the first call
+    returned, and only the first is shown."""
+    sent: list[dict[str, Any]] = []
+    for i, message in enumerate(messages):
+        shown = (message if message.content.strip() else message._replace(content=BLANK)).to_json()
+        call = _first_call(message, i) if by_tools else None
+        returned = _first_call(messages[i - 1], i - 1) if by_tools and i else None
+        if call:
+            sent.append({"role": "assistant", "content": message.content or None, "tool_calls": [call]})
+        elif returned:
+            sent.append({"role": "tool", "tool_call_id": returned["id"], "content": shown["content"]})
+        else:
+            sent.append(dict(shown))
+    return sent
+
+
+def _strict_tool(tool: Tool) -> dict[str, Any]:
+    """A tool whose schema binds the sampler of hosts that can do so."""
+    described = tool.to_json()
+    return {**described, "function": {**described["function"], "strict": True}}
+
+
+def _first_call(message: Message, index: int) -> dict[str, Any] | None:
+    """The first call in a message, with an id of its own if it has none."""
+    if message.completion is None or not message.completion.calls:
+        return None
+    call = message.completion.calls[0]
+    called = {"name": call.name or "none", "arguments": "{}" if call.fields is None else call.arguments}
+    return {"id": call.id or f"call_{index}", "type": "function", "function": called}
 
 
 def _cut_at_stop(c: Completion, stop: Sequence[str]) -> Completion:

@@ -185,7 +185,7 @@ async def _finish(ep: Episode, policies: Seats) -> None:
 
 
 @check_call
-async def rollout(
+async def stream_trajectories(
     env: Env[Any],
     policies: Seats,
     tasks: Sequence[Task],
@@ -392,7 +392,7 @@ async def _distribute(
     """Pass every trajectory to all receivers as it arrives. On any exit, everything is stopped and closed."""
     policies = fill_seats(env, policies)
     try:
-        async with aclosing(rollout(env, policies, tasks, plan, skip=skip)) as stream:
+        async with aclosing(stream_trajectories(env, policies, tasks, plan, skip=skip)) as stream:
             async for trajectory in stream:
                 for receive in receivers:
                     if receive is not None:

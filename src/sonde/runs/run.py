@@ -131,10 +131,11 @@ class PreparedRun:
 
 
 @check_call
-def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
+def prepare_run(config: RunConfig, *, recorded: bool = False, at_most: bool = False) -> PreparedRun:
     """Build the environment and the policies and select the tasks; every error in the configuration is raised here. For
     a `recorded` configuration, which may come from someone else, no code is imported and no address is contacted
-    (`core.registry.build_recorded`)."""
+    (`core.registry.build_recorded`). With `at_most`, an environment with fewer than `n_tasks` tasks plays all of them.
+    """
     make_from = build_recorded if recorded else build
     env = config.make_env(make_from)
     policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
@@ -142,7 +143,10 @@ def prepare_run(config: RunConfig, *, recorded: bool = False) -> PreparedRun:
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"seats.{seat}: {config.seats[seat]['name']!r} is not a policy")
     label = config.label or policy_label(policies[AGENT].config)
-    run = PreparedRun(config, env, policies, config.select_tasks(env), label)
+    tasks = config.select_tasks(env, at_most=at_most)
+    if at_most and config.n_tasks is not None:
+        config = replace(config, n_tasks=len(tasks))
+    run = PreparedRun(config, env, policies, tasks, label)
     return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
 
 

@@ -22,9 +22,9 @@ from sonde.core import (
     View,
     content_hash,
     default_policies,
-    make,
 )
 from sonde.core.types import Json
+from sonde.evaluation.scale import make_agent
 
 from .hostile import hostile_reply, legal_answer
 
@@ -120,11 +120,6 @@ class EnvProbe:
         else:
             tasks = [t for t in self.tasks if t.public == task.public][:n]
         return [self.play_others(Episode.begin(env, t, seed=k)) for k, t in enumerate(tasks)]
-
-
-def make_agent(name: str) -> Any:
-    """The agent that `Spec.floor` or `Spec.reference` names."""
-    return make(name if ":" in name else f"agents:{name}")
 
 
 def _draw_setups(env: TabularEnv[Any], task: Task, n: int, rng: Rng) -> list[Json]:

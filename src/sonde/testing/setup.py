@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonde.core import AGENT, Env, Rng, Task, UserError, build, content_hash
+from sonde.evaluation.scale import make_agent
 
-from .probe import EnvProbe, make_agent, require
+from .probe import EnvProbe, require
 
 _ALL = 3000
 """Splits up to this size are checked completely, larger ones by a sample of this size."""

@@ -6,8 +6,9 @@
 
 An `Estimator` maps the rewards per turn of all trajectories, grouped by world, to advantages per turn in the same
 arrangement. `GroupRelative` credits whole trajectories; for credit per turn use `ReturnToGo`. `TurnWise` is the
-estimator of ΔBelief-RL. `GAE` needs a critic: it returns the rewards unchanged, and advantages and returns of the
-agent's tokens follow from the value head once the episodes are played (`online.advantages`).
+estimator of ΔBelief-RL, `igpo.NormalisedReturn` that of IGPO. `GAE` needs a critic: it returns the rewards unchanged,
+and advantages and returns of the agent's tokens follow from the value head once the episodes are played
+(`online.advantages`).
 
 **GAE.** With rewards r, values V of the state before each token, V' of the state before the next one (`final` after the
 last: 0 where the episode is over), a discount g and lambda l,
@@ -75,7 +76,7 @@ equal differ by at most twice that; smaller differences count as none.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -108,7 +109,7 @@ def discount_rewards(rewards: Sequence[float] | Values, discount: float = 1.0) -
     >>> discount_rewards([0.0, 0.0, 1.0], 0.5).tolist()
     [0.25, 0.5, 1.0]
     """
-    _check_unit("discount", discount)
+    check_unit("discount", discount)
     return _accumulate_backwards(np.asarray(rewards, np.float64), discount)
 
 
@@ -130,8 +131,8 @@ def gae(
 
     With `lam` 1 this is the return-to-go less the value; with 0 it is the one-step error.
     """
-    _check_unit("discount", discount)
-    _check_unit("lam", lam)
+    check_unit("discount", discount)
+    check_unit("lam", lam)
     if len(rewards) != len(values):
         raise invalid("gae: values", len(values), f"one per turn: {len(rewards)}")
     v = np.append(np.asarray(values, np.float64), bootstrap)
@@ -159,7 +160,8 @@ def _accumulate_backwards(x: Values, factor: float) -> Values:
     return out
 
 
-def _check_unit(name: str, value: float) -> None:
+def check_unit(name: str, value: float) -> None:
+    """Raise `UserError` where a number is not within 0 and 1."""
     if not 0.0 <= value <= 1.0:
         raise invalid(name, value, "0 to 1")
 
@@ -185,14 +187,15 @@ def group_advantages(
     """
     _check_choice("scale", scale, ("std", "none"))
     _check_choice("baseline", baseline, ("mean", "leave_one_out"))
-    arrays = {group: _as_scores(s) for group, s in scores_by_group.items()}
+    arrays = {group: as_scores(s) for group, s in scores_by_group.items()}
     return {
         group: _compare_scores(scores, scale, baseline, eps, rounding_of_scores(scores))
         for group, scores in arrays.items()
     }
 
 
-def _as_scores(scores: Sequence[float] | Values) -> Values:
+def as_scores(scores: Sequence[float] | Values) -> Values:
+    """The scores as an array; a `UserError` where they are not finite numbers in a row."""
     try:
         values = np.asarray(scores, np.float64)
     except (TypeError, ValueError):
@@ -204,7 +207,7 @@ def _as_scores(scores: Sequence[float] | Values) -> Values:
 
 def _compare_scores(scores: Values, scale: Scale, baseline: Baseline, eps: float, rounding: float) -> Values:
     n = len(scores)
-    if not _is_apart(scores, rounding):
+    if not is_apart(scores, rounding):
         return np.zeros(n)
     above = scores - scores.mean()
     if baseline == "leave_one_out":  # r - (sum - r) / (n - 1)
@@ -217,7 +220,8 @@ def _check_choice(name: str, got: str, allowed: tuple[str, ...]) -> None:
         raise invalid(name, got, " or ".join(allowed))
 
 
-def _is_apart(scores: Values, rounding: float) -> bool:
+def is_apart(scores: Values, rounding: float) -> bool:
+    """Whether scores differ by more than this."""
     return len(scores) > 1 and float(np.max(scores) - np.min(scores)) > rounding
 
 
@@ -245,17 +249,18 @@ class GroupRelative(Checked):
     def __post_init__(self) -> None:
         _check_choice("scale", self.scale, ("std", "none"))
         _check_choice("baseline", self.baseline, ("mean", "leave_one_out"))
-        _check_eps(self.eps)
+        check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: self._credit_group([_as_scores(row) for row in rows]) for group, rows in rewards.items()}
+        return {group: self._credit_group([as_scores(row) for row in rows]) for group, rows in rewards.items()}
 
     def _credit_group(self, rows: list[Values]) -> list[Values]:
         above = _compare_scores(compute_returns(rows), self.scale, self.baseline, self.eps, rounding_of_returns(rows))
         return [np.full(len(row), value) for row, value in zip(rows, above, strict=True)]
 
 
-def _check_eps(eps: float) -> None:
+def check_eps(eps: float) -> None:
+    """Raise `UserError` where what is added to a deviation is below 0."""
     if not 0.0 <= eps < np.inf:
         raise invalid("eps", eps, "0 or more")
 
@@ -281,9 +286,9 @@ def turnwise_advantages(
     [[-1.0, 0.0], [1.0]]
     """
     _check_choice("scale", scale, ("std", "none"))
-    _check_eps(eps)
+    check_eps(eps)
     return {
-        group: _credit_turns([_as_scores(row) for row in rows], scale, rules == "code", eps)
+        group: _credit_turns([as_scores(row) for row in rows], scale, rules == "code", eps)
         for group, rows in rewards.items()
     }
 
@@ -317,7 +322,7 @@ class TurnWise(Checked):
 
     def __post_init__(self) -> None:
         _check_choice("scale", self.scale, ("std", "none"))
-        _check_eps(self.eps)
+        check_eps(self.eps)
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
         return turnwise_advantages(rewards, scale=self.scale, rules=self.rules, eps=self.eps)
@@ -337,7 +342,7 @@ class ReturnToGo(Checked):
     called = "credit"
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: _credit_returns_to_go([_as_scores(row) for row in rows]) for group, rows in rewards.items()}
+        return {group: _credit_returns_to_go([as_scores(row) for row in rows]) for group, rows in rewards.items()}
 
 
 def _credit_returns_to_go(rewards: list[Values]) -> list[Values]:
@@ -358,7 +363,7 @@ class Progress(Checked):
     called = "credit"
 
     def __call__(self, rewards: Grouped) -> dict[str, list[Values]]:
-        return {group: [_as_scores(row).copy() for row in rows] for group, rows in rewards.items()}
+        return {group: [as_scores(row).copy() for row in rows] for group, rows in rewards.items()}
 
 
 # --- to tokens -------------------------------------------------------------------------------------------------------
@@ -482,13 +487,3 @@ class GAE(Checked):
             return weight
         error = min(max(divergence / self.kl_target - 1, -0.2), 0.2)
         return weight * (1 + error * episodes / self.kl_horizon)
-
-
-ESTIMATORS: Mapping[str, Callable[..., Estimator]] = {
-    "group_relative": GroupRelative,
-    "return_to_go": ReturnToGo,
-    "turn_wise": TurnWise,
-    "progress": Progress,
-    "gae": GAE,
-}
-"""Names for settings."""

@@ -60,9 +60,9 @@ from sonde.runs.run import PreparedRun, RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
 from sonde.runs.task_files import has_splits
 
+from .by_name import POLICIES, encode_play, learn, selection_rule
 from .collect import Game, Picks, collect_episodes, group_game_tasks, load_trajectories, make_games, name_games
 from .curriculum import BANDITS, Curriculum
-from .learn import POLICIES, encode_play, learn, selection_rule
 from .objectives import find_objective, objectives_learning_from
 from .presets import PRESETS
 from .selection import PairRule, SFTRule, ShareRule, compute_statistics, env_limits

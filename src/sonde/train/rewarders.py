@@ -304,11 +304,11 @@ class BeliefGain(Rewarder):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.among == "target":
-            raise invalid("belief: among", self.among, "all, a number, texts, or nothing")
+            raise invalid(f"{self.called}: among", self.among, "all, a number, texts, or nothing")
         if not isinstance(self.among, str | int | None):
             object.__setattr__(self, "among", tuple(self.among))
         if self.baseline not in WEIGHTS:
-            raise unknown("belief: baseline", self.baseline, WEIGHTS)
+            raise unknown(f"{self.called}: baseline", self.baseline, WEIGHTS)
         _ = self.elicitation
 
     @property
@@ -326,7 +326,7 @@ class BeliefGain(Rewarder):
 
     def measure_episodes(self, env: Env[Any], trajectories: Sequence[Trajectory], player: LLM | None) -> Measurements:
         if player is None:
-            raise UserError("belief: player: got none, allowed: the model whose beliefs to elicit")
+            raise UserError(f"{self.called}: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
         beliefs = run_sync(_elicit_beliefs(player, env, trajectories, self.elicitation))
         return Measurements(beliefs, believed.elicitation_setting(player.model, self.elicitation, shown))
@@ -356,23 +356,27 @@ class BeliefGain(Rewarder):
         """If the environment sends nothing after the last turn, there is no belief after it, and so no gain."""
         turns, lagged = len(trajectory.turns), measured.baseline or measured
         if self.baseline != "current" and measured.baseline is None:
-            raise UserError(f"belief: baseline: got {self.baseline!r}, but only the player's own beliefs were measured")
-        after, before = (self._log_beliefs(trajectory, m.found[trajectory.id]) for m in (measured, lagged))
+            given = f"{self.called}: baseline: got {self.baseline!r}"
+            raise UserError(f"{given}, but only the player's own beliefs were measured")
+        after, before = (self.read_beliefs(trajectory, m.found[trajectory.id]) for m in (measured, lagged))
         gains = after[1:] - before[: len(after) - 1]
-        return {"belief": np.append(gains, [np.nan] * (turns - len(gains)))}
+        return {self.names[0]: np.append(gains, [np.nan] * (turns - len(gains)))}
 
-    def _log_beliefs(self, trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Values:
+    def read_beliefs(self, trajectory: Trajectory, beliefs: Sequence[Elicited]) -> Values:
+        """What a gain is a difference of, before every turn and after the last: the log-probability of the truth."""
         turns = len(trajectory.turns)
         if len(beliefs) not in (turns, turns + 1):
             allowed = f"one before each of {turns} turns"
-            raise UserError(f"belief: trajectory {trajectory.id}: got {len(beliefs)} beliefs, allowed: {allowed}")
+            raise UserError(
+                f"{self.called}: trajectory {trajectory.id}: got {len(beliefs)} beliefs, allowed: {allowed}"
+            )
         return np.array([self._log_belief(belief) for belief in beliefs], np.float64)
 
     def _log_belief(self, belief: Elicited) -> float:
         if self.among is None:
             return belief.target
         if belief.candidates is None:
-            raise UserError(f"belief: among: got {self.among!r}, but the beliefs were stored without candidates")
+            raise UserError(f"{self.called}: among: got {self.among!r}, but the beliefs were stored without candidates")
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
@@ -394,7 +398,3 @@ async def _elicit_beliefs(
 ) -> dict[str, tuple[Elicited, ...]]:
     elicited = elicit_beliefs(player.model, env, trajectories, how, prompt=player.build_prompt)
     return {trajectory.id: beliefs async for trajectory, beliefs in elicited}
-
-
-REWARDERS: Mapping[str, type[Rewarder]] = {cls.called: cls for cls in (BeliefGain, ExactGain)}
-"""Names for settings."""

@@ -69,6 +69,7 @@ _PUBLISHED: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "success": ({"success": 1.0}, {}),  # PAPRIKA: only success counts
     "delta_belief": ({**_PENALTIES, "belief": 0.1}, _END),
     "starpo": ({**_END, **_PENALTIES}, {}),
+    "igpo": ({"success": 1.0, "format": -2.0, "probability_gain": 1.0}, {}),  # IGPO, equation 5 and its code
     "env": ({"env": 1.0}, {}),  # LMRL-Gym: the environment's return
 }
 
@@ -101,7 +102,7 @@ class RewardMix(Checked):
     @classmethod
     def from_paper(cls, name: str) -> RewardMix:
         """`success` (PAPRIKA), `delta_belief` (ΔBelief-RL, equation 3; `belief` needs shaping, see `BeliefGain`),
-        `starpo` (the same without beliefs, per game) or `env` (LMRL-Gym)."""
+        `starpo` (the same without beliefs, per game), `igpo` (`train.igpo`) or `env` (LMRL-Gym)."""
         if name not in _PUBLISHED:
             raise unknown("rewards", name, _PUBLISHED)
         return cls(*_PUBLISHED[name])

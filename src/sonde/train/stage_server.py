@@ -62,7 +62,9 @@ class StageServer:
             await local.close()
         try:
             await self.endpoint.publish_weights(folder, version, adapter=adapter)
-            self.agreement.check_version(version, here, await self.endpoint.score_ids(probe))
+            there = await self.endpoint.score_ids(probe)
+            await self.endpoint.confirm_weights()  # another training may have published in between
+            self.agreement.check_version(version, here, there)
         finally:
             await self.endpoint.close()
 

@@ -35,9 +35,9 @@ from sonde.models.chat.chat import Chat
 from sonde.models.hf import HF
 from sonde.models.local.heads import Heads, load_heads
 
+from .by_name import prepare_data
 from .collate import collate, divide_passes, make_batch
 from .data import chain_rows, encode_completion
-from .learn import prepare_data
 from .logprobs import PASS_TOKENS, token_values
 from .model_io import load_model
 from .objectives import make_objective

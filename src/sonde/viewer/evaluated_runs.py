@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,10 @@ class Section:
         return self.env.spec.max_turns
 
 
-def read_runs(folders: Sequence[Path]) -> list[EvaluatedRun]:
-    """Read run folders, each once. Raises `UserError` for a folder that is not a run or has no matching evaluation."""
-    opened = [(load_evaluation(folder), Shelf(folder, str(i))) for i, folder in enumerate(dict.fromkeys(folders))]
+def read_runs(folders: Sequence[Path], evaluate: Callable[[Path], Evaluation] = load_evaluation) -> list[EvaluatedRun]:
+    """Read run folders, each once, with their evaluations. Raises `UserError` for a folder that is not a run or has no
+    matching evaluation."""
+    opened = [(evaluate(folder), Shelf(folder, str(i))) for i, folder in enumerate(dict.fromkeys(folders))]
     styles = assign_styles([(evaluation, shelf.env) for evaluation, shelf in opened])
     return [read_run(shelf, found, style) for (found, shelf), style in zip(opened, styles, strict=True)]
 

@@ -33,7 +33,8 @@ from .training_history import TrainingHistory, read_histories
 EPISODES = 6
 """Episodes of a run that a report shows."""
 FAULTS = {
-    "unreadable": "format_failure", "invalid turns": "invalid", "refused": "refused", "truncated": "cut",
+    "unreadable": "format_failure", "invalid turns": "invalid", "not understood": "not_understood",
+    "not known": "not_known", "refused": "refused", "truncated": "cut",
     "reasoning only": "reasoning_only",
 }  # fmt: skip
 """Columns of defective replies, with their metrics."""

@@ -25,6 +25,7 @@ from .figures.axes import AgentStyle
 from .figures.beliefs import RunBeliefs, TableRow, distinguish_settings, draw_beliefs, read_beliefs, tabulate_beliefs
 from .figures.regret import compute_regret_curves, draw_regret
 from .figures.roles import draw_roles, grade_episodes
+from .figures.svg import Drawing
 from .information_losses import Losses, compute_losses
 from .templating import render_template
 from .training_history import TrainingHistory, model_path
@@ -56,9 +57,9 @@ class TagLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SectionPage:
-    """`bounds` are floor and ceiling of the mean return, `beliefs` the beliefs of each run with their table, `failures`
-    its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of the tasks
-    with their values."""
+    """`ends` are floor and reference with their mean returns, `beliefs` the beliefs of each run with their table,
+    `failures` its kinds of failure (`evaluation/failure_kinds.py`) in its first `LABELLED` episodes, `tags` the tags of
+    the tasks with their values."""
 
     section: Section
     runs: Sequence[RunNumbers]
@@ -68,8 +69,18 @@ class SectionPage:
     nothing_to_learn: bool = False
     beliefs: Sequence[tuple[RunBeliefs, Sequence[TableRow]]] = ()
     failures: Sequence[tuple[AgentStyle, Mapping[str, Estimate | None]]] = ()
-    bounds: tuple[Estimate, Estimate] | None = None
+    ends: Sequence[tuple[str, Estimate]] = ()
     tags: Sequence[tuple[str, Sequence[TagLine]]] = ()
+
+
+def draw_section(section: Section) -> dict[str, Drawing]:
+    """The figures of a section by name, those that its runs have the numbers for; `losses_N` is that of run N by
+    turn."""
+    losses = [(run.style, found) for run in section.runs if (found := _compute_losses(run)) and found.best_bits > 0]
+    beliefs = distinguish_settings([found for run in section.runs if (found := read_beliefs(run)) is not None])
+    drawn = _draw_figures(section, losses, find_stages(section, ()), beliefs)
+    by_turn = {f"losses_{i}": drawing for i, (_, drawing) in enumerate(_draw_losses_by_turn(losses), 1)}
+    return {name: drawing for name, drawing in {**drawn, **by_turn}.items() if drawing is not None}
 
 
 def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()) -> SectionPage:
@@ -82,13 +93,16 @@ def describe_section(section: Section, trainings: Sequence[TrainingHistory] = ()
     return SectionPage(
         section=section,
         runs=runs,
-        figures=_draw_figures(section, drawn, stages, beliefs),
-        losses_by_turn=_draw_losses_by_turn(section, drawn),
+        figures=_render_figures(section, _draw_figures(section, drawn, stages, beliefs)),
+        losses_by_turn=[
+            (style, drawing.to_svg(f"{section.anchor}-losses-{i}"))
+            for i, (style, drawing) in enumerate(_draw_losses_by_turn(drawn))
+        ],
         stage_gains=describe_gains(stages) if stages else (),
         nothing_to_learn=bool(known) and not drawn,
         beliefs=[(found, tabulate_beliefs(found)) for found in beliefs],
         failures=_count_failures(section),
-        bounds=reference.measured_bounds(section.env, section.runs[0].evaluation.split),
+        ends=_find_ends(section.runs[0]),
         tags=describe_tags([run.evaluation for run in section.runs]),
     )
 
@@ -134,7 +148,8 @@ def _format_percent(e: Estimate) -> tuple[str, str]:
 
 def describe_summary(section: Section) -> SectionPage:
     """Draw only the figures that need no individual episodes, for runs that are too large for the others."""
-    return SectionPage(section=section, runs=(), figures=defaultdict(lambda: None, _draw_summary(section)))
+    figures = _render_figures(section, _draw_summary(section))
+    return SectionPage(section=section, runs=(), figures=defaultdict(lambda: None, figures))
 
 
 def render_section(page: SectionPage) -> str:
@@ -142,55 +157,59 @@ def render_section(page: SectionPage) -> str:
     return render_template("section.html.j2", s=page)
 
 
+def _render_figures(section: Section, drawn: Mapping[str, Drawing | None]) -> dict[str, str | None]:
+    return {name: drawing and drawing.to_svg(f"{section.anchor}-{name}") for name, drawing in drawn.items()}
+
+
 def _draw_figures(
     section: Section,
     losses: Sequence[tuple[AgentStyle, Losses]],
     stages: Sequence[EvaluatedRun],
     beliefs: Sequence[RunBeliefs],
-) -> dict[str, str | None]:
-    name, title = section.anchor, section.title
+) -> dict[str, Drawing | None]:
+    title = section.title
     won = [(run.style, e) for run in stages if (e := run.evaluation.metrics["success"]) is not None]
     curves = [(r.style, found) for r in section.runs if (found := compute_regret_curves(r.env, r.episodes)) is not None]
     graded = [(r.style, found) for r in section.runs if can_replay(r) and (found := grade_episodes(r.env, r.episodes))]
     return {
-        "stages": figures.draw_stages(won, f"{name}-st", title) if won else None,
+        "stages": figures.draw_stages(won, title) if won else None,
         **_draw_summary(section),
-        "turns": figures.draw_turns(section, f"{name}-t"),
-        "efficiency": figures.draw_efficiency(section, f"{name}-e"),
-        "lost": figures.draw_total_losses(losses, f"{name}-l") if losses else None,
-        "key": figures.draw_loss_key(f"{name}-k") if losses else None,
-        **draw_beliefs(beliefs, name, title),
-        **draw_regret(curves, name, title),
-        **draw_roles(graded, name, title),
+        "turns": figures.draw_turns(section),
+        "efficiency": figures.draw_efficiency(section),
+        "lost": figures.draw_total_losses(losses) if losses else None,
+        "key": figures.draw_loss_key() if losses else None,
+        **draw_beliefs(beliefs, title),
+        **draw_regret(curves, title),
+        **draw_roles(graded, title),
     }
 
 
-def _draw_summary(section: Section) -> dict[str, str | None]:
-    name = section.anchor
+def _draw_summary(section: Section) -> dict[str, Drawing | None]:
     return {
-        "success": figures.draw_success(section, f"{name}-s"),
-        "passes": figures.draw_pass_at_k(section, f"{name}-p"),
-        "invalid": figures.draw_wasted_turns(section, "invalid", f"{name}-wi"),
-        "repeated": figures.draw_wasted_turns(section, "repeated", f"{name}-wr"),
-        "entropy": figures.draw_entropy(section, f"{name}-h"),
+        "success": figures.draw_success(section),
+        "passes": figures.draw_pass_at_k(section),
+        "invalid": figures.draw_wasted_turns(section, "invalid"),
+        "repeated": figures.draw_wasted_turns(section, "repeated"),
+        "entropy": figures.draw_entropy(section),
     }
 
 
-def _draw_losses_by_turn(section: Section, losses: Sequence[tuple[AgentStyle, Losses]]) -> list[tuple[AgentStyle, str]]:
+def _draw_losses_by_turn(losses: Sequence[tuple[AgentStyle, Losses]]) -> list[tuple[AgentStyle, Drawing]]:
     top = max([1e-9, *(found.highest_turn for _, found in losses)])
-    return [
-        (style, figures.draw_losses_by_turn(style, found, top, f"{section.anchor}-b{i}"))
-        for i, (style, found) in enumerate(losses)
-    ]
+    return [(style, figures.draw_losses_by_turn(style, found, top)) for style, found in losses]
 
 
 def _describe_run(run: EvaluatedRun) -> RunNumbers:
     return RunNumbers(
         run=run,
-        losses=compute_losses(run.rows, run.results, run.evaluation.max_turns),
+        losses=_compute_losses(run),
         no_bits=_explain_no_bits(run),
         no_score=_explain_no_score(run) if run.evaluation.metrics["reference_score"] is None else "",
     )
+
+
+def _compute_losses(run: EvaluatedRun) -> Losses | None:
+    return compute_losses(run.rows, run.results, run.evaluation.max_turns)
 
 
 def _explain_no_bits(run: EvaluatedRun) -> str:
@@ -205,16 +224,14 @@ def _explain_no_bits(run: EvaluatedRun) -> str:
 
 
 def _explain_no_score(run: EvaluatedRun) -> str:
-    if run.evaluation.split != "test":
-        return "floor and ceiling are measured on the test split only"
-    if run.evaluation.others:
-        return "floor and ceiling were measured with the environment's own user"
-    bounds = reference.measured_bounds(run.env, run.evaluation.split)
-    if bounds is None:
-        return "floor and ceiling were not measured for this configuration"
-    if bounds[0].overlaps(bounds[1]):
-        return "the intervals of floor and ceiling overlap, so there is no scale"
-    return "the run was evaluated before floor and ceiling were measured; `sonde rescore` adds it"
+    found = run.evaluation
+    why = found.no_score or reference.explain_no_score(run.env, found.split, found.others, run.shelf.folder)
+    return why or "the run was evaluated before floor and reference were measured; `sonde rescore` adds it"
+
+
+def _find_ends(run: EvaluatedRun) -> list[tuple[str, Estimate]]:
+    entry = reference.find_entry(run.env, run.shelf.folder) if run.evaluation.split == "test" else None
+    return [] if entry is None else reference.entry_ends(entry)
 
 
 # --- stages of a training ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -24,6 +25,7 @@ LIMIT = 2000
 """Maximum characters of a message that are shown; of a longer one, the beginning and the end."""
 _TAIL = 500
 STYLE = "style.css"
+_VARIABLE = re.compile(r"(--[a-z0-9]+): ([^;]+);")
 OUTCOMES = {
     "win": "won",
     "loss": "lost: a mine, or a wrong final choice",
@@ -37,6 +39,27 @@ OUTCOMES = {
 def read_asset(name: str) -> str:
     """The text of a style sheet, a script or a template."""
     return (files("sonde.viewer") / "templates" / name).read_text("utf-8")
+
+
+def list_colours(drawing: str, *more: str, dark: bool = True) -> str:
+    """The style sheet of a drawing that stands alone: the colours that it uses (and `more`), of the light theme, and
+    with `dark` those of the dark theme for readers who prefer it."""
+    light, night, *_ = (dict(_VARIABLE.findall(part)) for part in read_asset(STYLE).split("@media"))
+    used = {name for name in light if f"var({name})" in drawing} | {*more}
+    sheets = ["".join(f"{name}:{theme[name]};" for name in sorted(used & set(theme))) for theme in (light, night)]
+    return f":root{{{sheets[0]}}}" + (f"@media(prefers-color-scheme:dark){{:root{{{sheets[1]}}}}}" if dark else "")
+
+
+def embed_style(svg: str, *, dark: bool = False) -> str:
+    """A board (`boards`) as a file of its own, with the rules and colours that it uses in it (`list_colours`)."""
+    rules = re.findall(r"^(\.b-[^\n]+)$", read_asset(STYLE), re.MULTILINE)
+    used = set(re.findall(r'class="([^"]*)"', svg)) - {"board"}
+    names = {name for classes in used for name in classes.split()}
+    styles = [rule for line in rules for rule in re.findall(r"\.b-[^{]+\{[^}]*\}", line)]
+    kept = "".join(rule for rule in styles if rule[1:].split()[0] in names)
+    opened, rest = svg.split(">", 1)
+    style = f"{list_colours(kept + rest, dark=dark)}text{{font-family:system-ui,sans-serif}}{kept}"
+    return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}\n'
 
 
 def hash_script(script: str) -> str:

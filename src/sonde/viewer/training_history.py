@@ -1,7 +1,7 @@
 """Read the folder of a training: what it logged, its settings, its data, and a summary of them in words.
 
 `history.jsonl` is required; the page reports missing `settings.json` and `data.json`. The names of the files are those
-of `train/trainer.py` and `train/learn.py`, which need torch.
+of `train/trainer.py` and `train/by_name.py`, which need torch.
 """
 
 from __future__ import annotations

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product as combine
 from typing import Any
 
 import pytest
 
 import sonde
 from sonde.core import Completion, Message, Model, Sampling, SeatedPolicies, UserError
+from sonde.core.belief import entropy
+from sonde.envs.customer_service.answering import GOAL
+from sonde.envs.customer_service.filter import prior_weights
+from sonde.envs.customer_service.households import (
+    WHAT,
+    answer_at_home,
+    find_household,
+    find_neighbour,
+    load_households,
+    read_at_home,
+    reply_chances,
+)
 from sonde.envs.customer_service.products import load_products
+from sonde.envs.customer_service.reading import read_support_message
 from sonde.envs.customer_service.world import legal_answers
 from sonde.evaluation import regret
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -121,3 +136,100 @@ def test_a_foreign_scenario_has_no_problem() -> None:
     task = env.task({"scenario": "A lamp stays dark.", "solution": "Screw the bulb in."})
     with pytest.raises(UserError, match="foreign"):
         env.decision_problem(task.public)
+
+
+def test_every_product_is_in_one_household_and_hears_its_own_answers() -> None:
+    owned = [name for house in load_households().values() for name in house.products]
+    assert sorted(owned) == sorted(load_products())
+    assert all(3 <= len(h.products) <= 4 and len(set(h.openings)) == 3 for h in load_households().values())
+    env = sonde.make("customer_service_bandit")
+    for name in owned:
+        for answer in legal_answers(name).every:
+            assert read_at_home(name, env.say(answer)) == read_support_message(name, env.say(answer))
+        assert load_products()[name].symptom in answer_at_home(name, 0, (0,) * 9, WHAT)
+
+
+def test_openings_name_no_cause_and_no_product() -> None:
+    for house in load_households().values():
+        for opening in house.openings:
+            for name in house.products:
+                assert read_support_message(name, opening).kind not in ("fix", "cause"), opening
+                assert not find_neighbour(name, opening), opening
+
+
+def test_messages_about_another_product_are_told_from_those_about_the_troubled_one() -> None:
+    def hear(said: str) -> str:
+        return answer_at_home("printer_streaks", 0, (0,) * 5, said)
+
+    assert hear("Does the shredder hum?") == "There is nothing wrong with my Confetto office shredder."
+    assert hear("Is the Kestrel out of toner?") == "There is nothing wrong with my Kestrel Desk laser printer."
+    assert hear("Is it about the Papyra?").startswith("It is about my Papyra 220 inkjet printer: ")
+    assert hear("What seems to be the problem?").startswith("My Papyra prints the sky green")
+
+
+def test_the_posterior_is_that_of_enumerating_all_worlds() -> None:
+    """Condition on every reply by listing products, causes and values, with the customer's own sentences."""
+    house = find_household("fridge_warm")
+    worlds: dict[tuple[str, int, tuple[int, ...]], float] = {}
+    for name in house.products:
+        product = load_products()[name]
+        for c, weight in enumerate(prior_weights(product)):
+            rows = product.causes[c].likelihood
+            for values in combine(*(range(len(row)) for row in rows)):
+                chance = weight / len(house.products)
+                for row, v in zip(rows, values, strict=True):
+                    chance *= row[v]
+                worlds[name, c, values] = chance
+    env = sonde.make("customer_service_bandit")
+    ask, fix = legal_answers("fridge_warm").ask, legal_answers("fridge_warm").fix
+    said = ["Hello!", legal_answers("freezer_frost").ask[0], ask[0], ask[0], env.say(fix[0]), "Is it noisy?", ask[1]]
+    ep = sonde.Episode.begin(env, env.task({"product": "fridge_warm", "cause": "defrost", "seed": 3}), seed=0)
+    seated = SeatedPolicies(env)
+    seated.reset(ep.task)
+    for text in said:
+        seated.step(text)
+        heard = seated.episode.turns[-1].info["reply"]
+        worlds = {w: p for w, p in worlds.items() if answer_at_home(*w, text) == heard}
+        total = sum(worlds.values())
+        belief = seated.episode.filter()
+        assert belief is not None
+        for name in house.products:
+            for c, cause in enumerate(load_products()[name].causes):
+                exact = sum(p for (n, k, _), p in worlds.items() if (n, k) == (name, c)) / total
+                assert belief.prob(f"{name}/{cause.id}") == pytest.approx(exact, abs=1e-9)
+
+
+def test_expected_gain_is_mutual_information_with_the_reply() -> None:
+    env = sonde.make("customer_service_bandit")
+    known = sonde.Episode.begin(env, env.task({"product": "fridge_warm", "cause": "defrost"}), seed=0).filter()
+    assert known is not None
+    prior = known.entropy
+    inside = sum(entropy(prior_weights(load_products()[n])) for n in find_household("fridge_warm").products) / 3
+    assert known.expected_gain(WHAT) == pytest.approx(prior - inside), (
+        "the question about the trouble tells the product"
+    )
+    assert prior - inside == pytest.approx(math.log2(3))
+    assert known.expected_gain("") == 0.0
+    assert all(sum(row.values()) == pytest.approx(1.0) for row in reply_chances("fridge_warm", "Is it noisy?"))
+    fix = env.say(legal_answers("fridge_warm").fix[0])
+    assert reply_chances("fridge_warm", fix)[0] == {GOAL: 1.0}
+
+
+def test_a_strangers_reply_tells_nothing_but_that_the_fix_was_wrong() -> None:
+    env = sonde.make("customer_service_bandit")
+    ep = sonde.Episode.begin(env, env.task({"product": "fridge_warm", "cause": "defrost"}), seed=0)
+    before = ep.filter()
+    ep = ep.step(env.say(legal_answers("fridge_warm").fix[0])).step("I do not think that this is it, dear.")
+    after = ep.filter()
+    assert before is not None and after is not None
+    first = f"fridge_warm/{load_products()['fridge_warm'].causes[0].id}"
+    assert after.prob(first) == 0.0
+    assert after.prob("fridge_warm/defrost") == pytest.approx(
+        before.prob("fridge_warm/defrost") / (1 - before.prob(first))
+    )
+
+
+def test_random_listed_messages_solve_few_cases() -> None:
+    env = sonde.make("customer_service_bandit")
+    played = collect_trajectories(env, {"agent": sonde.make("agents:random")}, env.tasks("test"), Plan(k=1))
+    assert sum(t.outcome.success for t in played if t.outcome) <= 0.35 * len(played)

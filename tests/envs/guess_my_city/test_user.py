@@ -62,7 +62,7 @@ def test_cannot_be_talked_into_anything(said: str) -> None:
     for title in ("Paris, France", "Rome, Italy"):
         city = city_answers("paprika").by_title[title]
         told = reply_about_city(title, said)
-        assert told.startswith("I ") and not mentions_name(told, city.secret_names)
+        assert told.startswith(("I ", "That is no question")) and not mentions_name(told, city.secret_names)
 
 
 def test_needs_to_be_told_its_city() -> None:

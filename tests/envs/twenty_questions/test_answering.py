@@ -119,7 +119,7 @@ def test_forms_of_a_guess(form: str) -> None:
      ("New York City", "Is it bigger than the Big Apple?")],
 )  # fmt: skip
 def test_what_the_knowledge_does_not_settle_is_not_known(topic: str, message: str) -> None:
-    assert answer_message(topic_knowledge().index[topic], message) == "unknown"
+    assert answer_message(topic_knowledge().index[topic], message) in ("unknown", "unclear")
 
 
 # --- anything --------------------------------------------------------------------------------------------------------

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.core import Episode, default_policies
+from sonde.core import AGENT, UNKNOWN, Episode, default_policies
 from sonde.envs.twenty_questions.answering import canonical_questions, question_phrasings
 from sonde.envs.twenty_questions.env import TwentyQuestions
 from sonde.envs.twenty_questions.room import is_repeated, message_sense
 from sonde.envs.twenty_questions.solver import TwentyQuestionsSolver
+from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
 
 @pytest.mark.slow
@@ -42,3 +44,15 @@ def test_words_differ_by_seed_and_plain_ones_do_not() -> None:
     views = [Episode.begin(env, task, sample=k).view() for k in range(10)]
     assert len({TwentyQuestionsSolver().act_now(view).text for view in views}) > 1
     assert len({TwentyQuestionsSolver(plain=True).act_now(view).text for view in views}) == 1
+
+
+@each("evidence, least, most", [("answers", 0.0, 0.02), ("silences", 0.1, 0.5)])
+def test_the_share_of_its_bits_that_is_silence(evidence: str, least: float, most: float) -> None:
+    """An asker who knows the gaps by heart learns from "I do not know"; the reference does not."""
+    env, silent, total = TwentyQuestions(evidence=evidence), 0.0, 0.0
+    for played in collect_trajectories(env, {AGENT: TwentyQuestionsSolver()}, env.tasks("test")[:20]):
+        ep = Episode.replay(env, played)
+        bits = dict(enumerate(ep.information_gain() or ()))
+        total += sum(bits.values())
+        silent += sum(bits[t] for t, turn in enumerate(ep.turns) if turn.info.get("reply") == UNKNOWN)
+    assert least <= silent / total <= most

@@ -45,7 +45,7 @@ def reply(topic: str, question: str) -> str:
         ("Paris", "Is it in northern Europe?", "unknown"),
         ("owl", "Is it from Europe?", "unknown"),
         ("notebook", "Do students bring it to school?", "yes"),
-        ("love", "Is it something you own?", "unknown"),
+        ("love", "Is it something you own?", "unclear"),
         ("car", "Is it a machine?", "yes"),
         ("washing machine", "Is it machinery?", "yes"),
         ("computer", "Is it a machine?", "yes"),
@@ -240,7 +240,7 @@ LISTS = (
     ("Is it related to a specific type of plant, such as a tree or flower?", {"rose": "yes", "car": "unknown"}),
     # What narrows a kind is no example, and a question that asks which has no answer.
     ("Is it an animal with a tail like a fish?", {"dog": "unknown", "car": "no"}),
-    ("Does it have a tail like a fish?", {"dog": "unknown"}),
+    ("Does it have a tail like a fish?", {"dog": "unclear"}),
     ("Is it natural or man-made?", {"dog": "invalid", "hammer": "invalid"}),
 )
 

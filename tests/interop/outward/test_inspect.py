@@ -253,3 +253,39 @@ def test_the_page_says_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     ((_, code, printed),) = pages.page_examples("inspect.md")
     assert pages.run_code(code) == printed
+
+
+def test_a_model_acts_by_tools(tmp_path: Path) -> None:
+    """Inspect offers the environment's tool; a call plays, a reply without one is counted and cannot win."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from sonde.interop.outward.inspect import make_task
+
+    env, offered = sonde.make("wordle"), list[Any]()
+    word = env.tasks("test")[0].hidden
+
+    def reply(messages: Any, tools: Any, choice: Any, config: GenerateConfig) -> ModelOutput:
+        offered.append(tools)
+        said = {
+            0: lambda: ModelOutput.for_tool_call("mockllm/model", "act", {"action": "toast"}, content="I try."),
+            1: lambda: ModelOutput.for_tool_call("mockllm/model", "act", {"action": word}),
+        }
+        output = said[sum(m.role == "assistant" for m in messages)]()
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    from inspect_ai import eval as inspect_eval
+
+    model = get_model("mockllm/model", custom_outputs=reply, memoize=False)
+    task = make_task(env, indices=[0], tools=True)
+    (log,) = inspect_eval(task, model=model, log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    scores = {score.name: score.metrics["mean"].value for score in log.results.scores}
+    assert (scores["success"], scores["turns"], scores["bad_calls"]) == (1.0, 2.0, 0.0)
+    assert [m.role for m in log.samples[0].messages] == ["user", "assistant", "tool", "assistant", "tool"]
+    [tool] = offered[0]
+    assert tool.name == "act" and tool.parameters.properties["action"].description == "The word to guess."
+
+    spoken = evaluate_task(tmp_path, task, lambda messages: (f"<Answer>{word}</Answer>",))
+    scores = {score.name: score.metrics["mean"].value for score in spoken.results.scores}
+    assert (scores["success"], scores["bad_calls"]) == (0.0, 1.0)

@@ -184,3 +184,19 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_the_page_says_what_it_prints(url: str) -> None:
     for _, code, printed in pages.page_examples("openenv.md"):
         assert pages.run_code(code, URL=url) == printed
+
+
+def test_an_agent_acts_by_tools(url: str) -> None:
+    """The state offers the tool; calls in OpenAI's form play, and a bad one is explained."""
+    call = {"id": "c1", "type": "function", "function": {"name": "act", "arguments": '{"action": "toast"}'}}
+    bad = {"id": "c2", "type": "function", "function": {"name": "act", "arguments": '{"action'}}
+    seat = Session(ENV)
+    seat.reset(7)
+    with SondeClient(base_url=url).sync() as host:
+        host.reset(seed=7)
+        assert host.state().tool == seat.tool.to_json()
+        called = host.step(SayAction(calls=[call], text="I try."))
+        assert called.observation.text == seat.say("t o a s t").text
+        refused = host.step(SayAction(calls=[bad])).observation.text
+        assert refused.startswith("The arguments were not the JSON object") and refused.endswith(seat.say("").text)
+        assert host.state().step_count == 2

@@ -48,7 +48,7 @@ def test_without_a_network_it_takes_seconds_and_says_what_else_there_is() -> Non
     with pytest.raises(UserError, match=r"model: 'org/none-such' is not on this machine, and http.* cannot be reached"):
         locate_model("org/none-such")
     with pytest.raises(UserError, match=r"allowed: a folder with its files, .*smollm2.*did you mean 'smollm2'"):
-        sonde.run_sync(sonde.make("models:hf", model="smolm2").generate([Message("user", "x")], Sampling()))
+        sonde.core.run_sync(sonde.make("models:hf", model="smolm2").generate([Message("user", "x")], Sampling()))
     assert time.perf_counter() - start < 20.0
 
 
@@ -92,7 +92,7 @@ def test_what_the_hub_has_given_before_is_used_without_it(tmp_path: Path) -> Non
         await model.close()
         return found
 
-    completion = sonde.run_sync(once())
+    completion = sonde.core.run_sync(once())
     assert (completion.model, completion.weights) == ("org/small", folder.name)
     assert time.perf_counter() - start < 30.0
     with pytest.raises(UserError, match="is not on this machine"):

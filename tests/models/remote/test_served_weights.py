@@ -13,8 +13,8 @@ from tests.cases import each
 pytest.importorskip("torch")
 
 import sonde
-from sonde import UserError, run_sync
-from sonde.core import AGENT
+from sonde import UserError
+from sonde.core import AGENT, run_sync
 from sonde.core.types import Json
 from sonde.models.remote.retry import TroubleWarning
 from sonde.models.remote.served_weights import TOKENS, check_imprint, make_weight_probe, served_models

@@ -16,9 +16,9 @@ from sonde.core import AGENT, UserError
 from sonde.models.chat.chat import Chat
 from sonde.models.local.heads import FILE
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import prepare_data
 from sonde.train.collect import Game
 from sonde.train.credit import GAE
-from sonde.train.learn import prepare_data
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ilql import ILQL
 from sonde.train.objectives.ppo import PPO
@@ -29,7 +29,7 @@ from sonde.train.online.settings import OnlineSettings
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from ..asking import WORDS
-from ..test_learn import Knower
+from ..test_by_name import Knower
 from ..tiny import stop_at, tiny_model, tiny_tokenizer
 from .test_trainer import ENV, HURRY, trainer, without_clocks
 

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 from sonde.core import AGENT, Action, ProgramPolicy, Rng, UserError, View
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn, prepare_data
 from sonde.train.credit import GAE, GroupRelative
-from sonde.train.learn import learn, prepare_data
 from sonde.train.logprobs import LogprobScorer
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.objectives.ppo import PPO
@@ -26,7 +26,7 @@ from sonde.train.training import Learning, Training
 from sonde.train.types import Sample
 
 from ..asking import COLOURS, WORDS, Asking
-from ..test_learn import Knower
+from ..test_by_name import Knower
 from ..tiny import knowing, tiny_model, tiny_tokenizer
 
 ENV = Asking()

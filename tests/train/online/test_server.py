@@ -262,6 +262,24 @@ def test_two_trainings_that_are_at_the_same_step_are_told_apart(tmp_path: Path, 
             mine.train()
 
 
+class Overtaken(VllmDouble):
+    """Gets weights from another training while the probe of the first publish is scored."""
+
+    async def _v1_completions(self, body: dict[str, Any]) -> Any:
+        if body.get("prompt_logprobs") is not None:
+            self.version = "step-3-other"
+        return await super()._v1_completions(body)
+
+
+def test_weights_of_another_training_are_named_as_the_cause_before_the_probe_is_judged(
+    tmp_path: Path, folder: Path
+) -> None:
+    message = r"the server holds weights 'step-3-other', allowed: 'step-0-.*does another training use this server"
+    with Overtaken(str(folder)) as double, pytest.raises(UserError, match=message):
+        trainer(tmp_path, double).train()
+    assert not (tmp_path / "episodes").exists()
+
+
 class Silent(VllmDouble):
     """Takes weights, and says nowhere which it has."""
 

@@ -80,11 +80,17 @@ def gives_name_away(reply: str, said: str, names: Sequence[str]) -> bool:
     >>> [gives_name_away(reply, "", ["Lisbon"]) for reply in ("L1sb0n!", "Lis\u200bbon", "Lis<b>bon</b>", "Lis-bon")]
     [True, True, True, True]
     """
-    readings = visible_readings(reply)
-    return any(
-        any(mentions_name(text, [n]) or _disguised_pattern(n).search(plain_words(text)) for text in readings)
-        and not mentions_name(said, [n])
+    return any(not mentions_name(said, [n]) for n in _given_names(reply, tuple(names)))
+
+
+@lru_cache(maxsize=4096)
+def _given_names(reply: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that a reply contains, as written or in a disguise."""
+    readings = [(text, plain_words(text)) for text in visible_readings(reply)]
+    return tuple(
+        n
         for n in names
+        if any(mentions_name(text, [n]) or _disguised_pattern(n).search(plain) for text, plain in readings)
     )
 
 

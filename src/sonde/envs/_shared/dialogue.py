@@ -19,8 +19,9 @@ Ours: the judge is called when the goal is claimed, not in every turn; a reply t
 by a default and counted (the paper discards the trajectory); a reply that names the secret never reaches the agent.
 
 `turn.info`: `result` (answer, goal, over, denied, invalid, default) and, if they apply, `reply` (what the agent heard),
-`check` (the failed check), `retries` and `leaks` (replies that named the secret) of this turn, besides the entries of
-the subclass.
+`check` (the failed check), `unanswered` (why the reply is no answer: `invalid`, no question that the game takes;
+`not_understood`; `not_known`), `retries` and `leaks` (replies that named the secret) of this turn, besides the entries
+of the subclass.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, cast
 
-from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
+from sonde.core import AGENT, UNCLEAR, UNKNOWN, Env, Frozen, Outcome, Rng, Step, Task, invalid, unknown
 from sonde.core.types import Json
 
 from .answer import read_message
@@ -164,6 +165,11 @@ class Dialogue(Env[Talk]):
     def clean_reply(self, state: Talk, reply: str) -> str | None:
         """The reply in the form that the agent will hear; None if it cannot be used."""
         return reply[:LONGEST_REPLY].strip() or None
+
+    def unanswered_kind(self, state: Talk, reply: str) -> str:
+        """Why this reply to the message `state.said` is no answer: "invalid", "not_understood" or "not_known"; "" if it
+        is one. It depends on nothing but what the agent said and heard, so it tells nothing about the hidden world."""
+        return {_bare_reply(UNKNOWN): "not_known", _bare_reply(UNCLEAR): "not_understood"}.get(_bare_reply(reply), "")
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         """The facts that `turn.info` records about the message `state.said` and this reply, besides `result`."""
@@ -297,7 +303,8 @@ class Dialogue(Env[Talk]):
     def _turn_info(self, state: Talk, result: str, reply: str) -> Frozen[Any]:
         counts = {name: n for name, n in (("retries", state.tries), ("leaks", state.leaks)) if n}
         heard = {**self.turn_facts(state, reply), "reply": reply} if result == "answer" else {}
-        return Frozen[Any]({**heard, "result": result, **counts})
+        kind = self.unanswered_kind(state, reply) if result == "answer" else ""
+        return Frozen[Any]({**heard, "result": result, **counts, **({"unanswered": kind} if kind else {})})
 
     def _tell_agent(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
         """Tell the agent the reply; it speaks again if turns are left."""
@@ -363,6 +370,10 @@ class Dialogue(Env[Talk]):
         return Step(after, Frozen({AGENT: over}), self._turn_rewards(state, valid), info, out)
 
 
+def _bare_reply(text: str) -> str:
+    return text.lower().strip(" .!").replace("n't", " not").replace("n’t", " not")
+
+
 def parse_verdict(text: str) -> bool | None:
     """Parse a judge's reply: valid or not; None if it says neither or both, as when it quotes a player who says one.
 
@@ -392,6 +403,7 @@ def strip_thinking(text: str) -> str:
     return _THINKING.sub("", text[-8 * LONGEST_VERDICT :])[-LONGEST_VERDICT:]
 
 
+@lru_cache(maxsize=4096)
 def spoken_line(text: str, limit: int) -> str:
     """The spoken part of a text (`answer.read_message`) on one line, cut to `limit`.
 

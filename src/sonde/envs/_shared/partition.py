@@ -1,9 +1,21 @@
-"""The exact posterior if a question partitions the hypotheses by their true reply: one bit mask per reply.
+"""The exact posterior if a message splits the hypotheses by their true reply: one bit mask per reply.
 
-Every hypothesis has one true reply to every question. With `error_rate` 0 the posterior is uniform over the hypotheses
-that fit all replies. With a rate e, a wrong reply is rho = e / (1 - e) times as likely as the true one (so e is the
-probability of a wrong reply to a yes/no question), and a hypothesis that k replies contradict has the weight rho^k, so
-one mask per k is enough.
+Every hypothesis has one true reply to every message, or none that is known. Likelihood of a reply r under a hypothesis
+with the true reply t: 1 if r = t, otherwise rho = e / (1 - e) with the `error_rate` e (so e is the probability of a
+wrong reply to a yes/no question).
+
+A knowledge base has gaps, and which ones is no fact about the world. So by default (`evidence="answers"`) a reply that
+gives no answer (`SILENT`) says nothing about the hypothesis, and a hypothesis without a known reply gives the replies
+as often as the others do on average: with the share s(r) of r among the hypotheses of the prior whose reply is known,
+its likelihood is s(r) + (1 - s(r)) rho. An answer thus tells nothing about whether the hypothesis has a gap. The
+expected gain counts silence too: a message remains without an answer with probability u, the mass of the hypotheses
+without a known reply, whatever the hypothesis. A message that splits the hypotheses as an earlier one did tells nothing
+new. That the game goes on is evidence under every reply: with G the hypotheses that would have ended it, of mass g,
+
+    gain = h(g) + (1 - g - u) I(hypothesis; reply | not G)        h: entropy of one bit
+
+With `evidence="silences"` being silent is a reply like any other, as this program's own user gives it: it excludes the
+hypotheses whose reply is known. Only an asker who knows the gaps by heart can use that.
 
 A reply that no hypothesis gives, or at rate 0 none of the remaining ones, comes from a user that the filter does not
 model; it changes nothing.
@@ -11,16 +23,33 @@ model; it changes nothing.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Protocol
 
-from sonde.core import Belief, Filter, Turn
+import numpy as np
+import numpy.typing as npt
+
+from sonde.core import UNCLEAR, UNKNOWN, Belief, Filter, Turn, unknown
 from sonde.core.belief import KEPT
 
+from .dialogue import GOAL
+
+Floats = npt.NDArray[np.float64]
 Split = Mapping[str, int]
 """Maps a reply to the mask of the hypotheses whose true reply it is. The masks are disjoint and cover all
 hypotheses."""
+EVIDENCE = ("answers", "silences")
+"""What the posterior counts: answers alone, or silences too."""
+SILENT = frozenset((UNKNOWN, UNCLEAR))
+"""Replies that give no answer."""
+
+
+def check_evidence(env: str, value: str) -> None:
+    """Raise an error for a value that is not in `EVIDENCE`."""
+    if value not in EVIDENCE:
+        raise unknown(f"{env}: evidence", value, EVIDENCE)
 
 
 class Answers(Protocol):
@@ -45,17 +74,167 @@ class Answers(Protocol):
         ...
 
 
-class PartitionFilter(Filter):
-    """See the module. `levels[k]` is the mask of the hypotheses that k replies contradict."""
+class _Prior:
+    """What all posteriors of one game share: the hypotheses with prior mass, their replies, and the likelihoods."""
 
-    def __init__(self, known: Answers, say: Any, error_rate: float = 0.0, levels: tuple[int, ...] = ()) -> None:
-        self.known, self._say = known, say
-        self.rho = error_rate / (1.0 - error_rate)
-        self._error_rate = error_rate
-        self.levels = levels or ((1 << len(known.names)) - 1,)
-        self._counts = tuple(m.bit_count() for m in self.levels)
+    def __init__(self, known: Answers, say: Any, error_rate: float, pool: int, evidence: str) -> None:
+        self.known, self.say, self.rho = known, say, error_rate / (1.0 - error_rate)
+        self.members = np.array(mask_bits(pool), dtype=np.int64)
+        self.silent = SILENT if evidence == "answers" else frozenset[str]()
+        self._coded: dict[str, _Coded] = {}
+
+    def code(self, said: str) -> _Coded:
+        """The replies to a message, by number."""
+        found = self._coded.get(said)
+        if found is None:
+            if len(self._coded) >= 4 * KEPT:
+                self._coded.clear()
+            found = self._coded[said] = self._code_split(self.known.split(said))
+        return found
+
+    def _code_split(self, split: Split) -> _Coded:
+        replies = [reply for reply in split if reply not in self.silent and reply != GOAL]
+        codes = np.zeros(len(self.members), dtype=np.int64)
+        for number, reply in enumerate((GOAL, *replies), 1):
+            codes[self._mask_flags(split.get(reply, 0))] = number
+        count = np.bincount(codes, minlength=len(replies) + _HEAD)[_HEAD:].astype(float)
+        return _Coded(replies, codes, count / max(count.sum(), 1.0))
+
+    def _mask_flags(self, mask: int) -> npt.NDArray[np.bool_]:
+        size = (len(self.known.names) + 7) // 8
+        bits = np.unpackbits(np.frombuffer(mask.to_bytes(size, "little"), np.uint8), bitorder="little")
+        return bits[self.members].astype(bool)
+
+    @cached_property
+    def questions(self) -> _Questions:
+        """The known questions that split the prior."""
+        coded = {q: self._code_split(self.known.split(q)) for q in self.known.questions}
+        return _Questions({q: found for q, found in coded.items() if found.splits})
+
+
+_UNKNOWN, _GOAL, _HEAD = 0, 1, 2
+"""Numbers of no known reply, of the end of the game, and of the first other reply."""
+
+
+class _Coded:
+    """The replies to a message: `codes[i]` is the number of hypothesis i's reply, `shares` are the shares of the
+    replies among those that do not end the game."""
+
+    def __init__(self, replies: Sequence[str], codes: npt.NDArray[np.int64], shares: Floats) -> None:
+        self.replies, self.codes, self.shares = replies, codes, shares
+        self.goal = codes == _GOAL
+
+    @cached_property
+    def splits(self) -> bool:
+        """Whether a reply to the message can tell anything."""
+        return len(self.replies) > 1 or 0 < int(self.goal.sum()) < len(self.codes)
+
+    @cached_property
+    def key(self) -> bytes:
+        """Equal for messages that split the hypotheses alike, in whatever words and order of the replies."""
+        found, first = np.unique(self.codes, return_index=True)
+        order = [code for code in found[np.argsort(first)] if code >= _HEAD]
+        rank = np.arange(len(self.replies) + _HEAD)
+        rank[order] = range(_HEAD, len(order) + _HEAD)
+        return blake2b(rank[self.codes].tobytes(), digest_size=16).digest()
+
+    def likelihood(self, reply: str, rho: float) -> Floats:
+        """The likelihood of a reply under every hypothesis; of one that is not known, whether the game goes on."""
+        if reply == GOAL:
+            return self.goal.astype(float)
+        if reply not in self.replies:
+            return 1.0 - self.goal
+        number = self.replies.index(reply)
+        table = np.full(len(self.replies) + _HEAD, rho)
+        table[_UNKNOWN] = self.shares[number] + (1.0 - self.shares[number]) * rho
+        table[_GOAL], table[number + _HEAD] = 0.0, 1.0
+        return table[self.codes]
+
+
+class _Questions:
+    """The replies to all questions, in rows of one table; `offsets[q] + code` is a column of the sums."""
+
+    def __init__(self, coded: Mapping[str, _Coded]) -> None:
+        self._coded, self.texts = coded, tuple(coded)
+        sizes = [len(c.replies) + _HEAD for c in coded.values()]
+        self.offsets = np.cumsum([0, *sizes])
+        self.shares = np.array([share for c in coded.values() for share in (*[0.0] * _HEAD, *c.shares)])
+        self.codes = (
+            np.stack([c.codes for c in coded.values()]) + self.offsets[:-1, None] if coded else np.zeros((0, 0), int)
+        ).astype(np.int32)
+
+    @cached_property
+    def _rows(self) -> Mapping[bytes, Sequence[int]]:
+        """Key of a split -> the questions that make it."""
+        rows: dict[bytes, list[int]] = {}
+        for row, coded in enumerate(self._coded.values()):
+            rows.setdefault(coded.key, []).append(row)
+        return rows
+
+    def gains(self, weights: Floats, rho: float, asked: Collection[bytes]) -> Floats:
+        """The expected gain in bits of every question, for weights that sum to 1; 0 for the splits in `asked`."""
+        alive = np.flatnonzero(weights)
+        columns, w = self.codes[:, alive], weights[alive]
+        tiled, n = columns.ravel(), int(self.offsets[-1])
+        mass = np.bincount(tiled, np.tile(w, len(columns)), n)
+        logs = np.bincount(tiled, np.tile(_times_log(w), len(columns)), n)
+        found = _expected_gains(mass, logs, self.shares, self.offsets, rho)
+        found[[row for key in asked for row in self._rows.get(key, ())]] = 0.0
+        return found
+
+
+def _expected_gains(mass: Floats, logs: Floats, shares: Floats, offsets: npt.NDArray[np.int64], rho: float) -> Floats:
+    """The expected gain per message. `mass` and `logs` are the sums of w and of w log2 w over the hypotheses of each
+    reply, for weights w that sum to 1; `offsets` says where the replies of each message begin."""
+    first, sizes = offsets[:-1], np.diff(offsets)
+    unknown, goal = mass[first], mass[first + _GOAL]
+    rest, rest_logs = 1.0 - goal, np.add.reduceat(logs, first) - logs[first + _GOAL]
+    u, u_logs = np.repeat(unknown, sizes), np.repeat(logs[first], sizes)
+    other, other_logs = np.repeat(rest, sizes) - u - mass, np.repeat(rest_logs, sizes) - u_logs - logs
+    chance = shares + (1.0 - shares) * rho
+    # sums of w L and of w L log2(w L) over the hypotheses that go on, for each reply
+    joint = mass + rho * other + chance * u
+    inner = (
+        logs + rho * other_logs + chance * u_logs + _times_log(chance) * u + float(_times_log(np.array(rho))) * other
+    )
+    after = _times_log(joint) - inner
+    joint[first] = joint[first + _GOAL] = after[first] = after[first + _GOAL] = 0.0
+    norm, left = np.add.reduceat(joint, first), np.maximum(rest, 1e-300)
+    before = np.log2(left) - rest_logs / left
+    gain = np.maximum(0.0, before - np.add.reduceat(after, first) / np.where(norm > 0.0, norm, 1.0))
+    gain = np.where(norm > 0.0, gain, 0.0) * np.maximum(0.0, rest - unknown)
+    return np.maximum(0.0, gain - _times_log(goal) - _times_log(rest))
+
+
+def _times_log(x: Floats) -> Floats:
+    """x log2 x, 0 at 0."""
+    return x * np.log2(np.where(x > 0.0, x, 1.0))
+
+
+class PartitionFilter(Filter):
+    """See the module. `pool` is the mask of the hypotheses with prior mass; by default all of them."""
+
+    def __init__(
+        self, known: Answers, say: Any, error_rate: float = 0.0, pool: int | None = None, evidence: str = "answers"
+    ) -> None:
+        every = (1 << len(known.names)) - 1
+        prior = _Prior(known, say, error_rate, every if pool is None else pool, evidence)
+        self._start(prior, np.full(len(prior.members), 1.0 / len(prior.members)), frozenset())
+
+    def _start(self, prior: _Prior, weights: Floats, asked: frozenset[bytes]) -> None:
+        self._prior, self._weights, self._asked = prior, weights, asked
         self._seen: dict[tuple[str, str], PartitionFilter] = {}
         self._best: tuple[str, float] | None = None
+
+    def _with_weights(self, weights: Floats, asked: frozenset[bytes]) -> PartitionFilter:
+        found = PartitionFilter.__new__(PartitionFilter)
+        found._start(self._prior, weights, asked)
+        return found
+
+    @property
+    def known(self) -> Answers:
+        """The hypotheses with their replies."""
+        return self._prior.known
 
     def observe(self, turn: Turn) -> PartitionFilter:
         reply = turn.info.get("reply")
@@ -65,71 +244,57 @@ class PartitionFilter(Filter):
         if fact not in self._seen:
             if len(self._seen) == KEPT:
                 self._seen.clear()
-            self._seen[fact] = self._observe_reply(self.known.split(turn.text), reply)
+            self._seen[fact] = self._observe_reply(self._prior.code(turn.text), reply)
         return self._seen[fact]
 
-    def _observe_reply(self, split: Split, reply: str) -> PartitionFilter:
-        if reply not in split or len(split) == 1:
+    def _observe_reply(self, coded: _Coded, reply: str) -> PartitionFilter:
+        if not coded.splits or coded.key in self._asked:
             return self
-        levels = self._move_levels(split[reply])
-        if not any(levels):
+        if reply not in (*coded.replies, *self._prior.silent, GOAL):
             return self
-        return PartitionFilter(self.known, self._say, self._error_rate, levels)
-
-    def _move_levels(self, fits: int) -> tuple[int, ...]:
-        """The levels after a reply that the hypotheses in `fits` give."""
-        if not self.rho:
-            return (self.levels[0] & fits,)
-        kept, fell = [m & fits for m in self.levels] + [0], [0] + [m & ~fits for m in self.levels]
-        return tuple(a | b for a, b in zip(kept, fell, strict=True))
+        weights = self._weights * coded.likelihood(reply, self._prior.rho)
+        total = weights.sum()
+        return self._with_weights(weights / total, self._asked | {coded.key}) if total > 0.0 else self
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 
     def belief(self) -> Belief:
-        rows = [(i, k) for k, mask in enumerate(self.levels) for i in mask_bits(mask)]
-        rows.sort()
-        total = _mask_mass(self._counts, self.rho)
-        names = tuple(self.known.names[i] for i, _ in rows)
-        return Belief(names, tuple(self.rho**k / total for _, k in rows), self.entropy)
+        alive = np.flatnonzero(self._weights)
+        names = tuple(self.known.names[i] for i in self._prior.members[alive].tolist())
+        return Belief(names, tuple(self._weights[alive].tolist()), self.entropy)
 
     def prob(self, hypothesis: Any) -> float:
         try:
             index = self.known.names.index(hypothesis)
         except ValueError:
             return 0.0
-        level = next((k for k, mask in enumerate(self.levels) if mask >> index & 1), None)
-        return 0.0 if level is None else self.rho**level / _mask_mass(self._counts, self.rho)
+        return float(self._weights[self._prior.members == index].sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        return max(0.0, -float(_times_log(self._weights).sum()))
 
     @property
-    def entropy(self) -> float:
-        return _parts_entropy(self._counts, self.rho)
+    def lead(self) -> int:
+        """The position of the most likely hypothesis, the first of equals."""
+        return int(self._prior.members[np.argmax(self._weights > (1.0 - 1e-9) * self._weights.max())])
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def expected_gain(self, action: str) -> float:
-        return self._reply_gain(self.known.split(action))
-
-    def _reply_gain(self, split: Split) -> float:
-        if len(split) == 1:
+        coded = self._prior.code(action)
+        if not coded.splits or coded.key in self._asked:
             return 0.0
-        if not self.rho:
-            return self._certain_gain(split)
-        total, after = 0.0, 0.0
-        for fits in split.values():
-            counts = [m.bit_count() for m in self._move_levels(fits)]
-            mass = _mask_mass(counts, self.rho)
-            total += mass
-            after += mass * _parts_entropy(counts, self.rho)
-        return max(0.0, self.entropy - after / total)
+        n, shares = len(coded.replies) + _HEAD, np.array([*[0.0] * _HEAD, *coded.shares])
+        mass = np.bincount(coded.codes, self._weights, n)
+        logs = np.bincount(coded.codes, _times_log(self._weights), n)
+        return float(_expected_gains(mass, logs, shares, np.array([0, n]), self._prior.rho)[0])
 
-    def _certain_gain(self, split: Split) -> float:
-        left, n = self.levels[0], self._counts[0]
-        after = 0.0
-        for fits in split.values():
-            k = (left & fits).bit_count()
-            if k > 1:
-                after += k * math.log2(k)
-        return max(0.0, math.log2(n) - after / n)
+    def question_gains(self) -> Mapping[str, float]:
+        """The expected gain of every known question."""
+        questions = self._prior.questions
+        gains = questions.gains(self._weights, self._prior.rho, self._asked)
+        return dict(zip(questions.texts, gains.tolist(), strict=True))
 
     def best_question(self) -> tuple[str, float]:
         if self._best is None:
@@ -138,12 +303,10 @@ class PartitionFilter(Filter):
 
     def _search_best(self) -> tuple[str, float]:
         """Guess the most likely hypothesis, unless a question gains more."""
-        lead = next(mask for mask in self.levels if mask)
-        best = self.known.guess((lead & -lead).bit_length() - 1)
-        gain = self.expected_gain(self._say(best))
-        for question in self.known.questions:
-            found = self._reply_gain(self.known.split(question))
-            if found > gain + 1e-12:
+        best = self.known.guess(self.lead)
+        gain = self.expected_gain(self._prior.say(best))
+        for question, found in self.question_gains().items():
+            if found > gain + 1e-9:
                 best, gain = question, found
         return best, gain
 
@@ -160,16 +323,3 @@ def mask_bits(mask: int) -> Sequence[int]:
         found.append(low.bit_length() - 1)
         mask ^= low
     return found
-
-
-def _mask_mass(counts: Sequence[int], rho: float) -> float:
-    return sum(n * rho**k for k, n in enumerate(counts) if n)
-
-
-def _parts_entropy(counts: Sequence[int], rho: float) -> float:
-    """The entropy in bits of a distribution in which `counts[k]` hypotheses have the weight rho^k."""
-    total = _mask_mass(counts, rho)
-    if total <= 0.0:
-        return 0.0
-    logs = sum(n * rho**k * k for k, n in enumerate(counts) if n and k)
-    return math.log2(total) - (logs / total * math.log2(rho) if logs else 0.0)

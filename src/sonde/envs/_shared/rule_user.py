@@ -24,10 +24,11 @@ class Ruled(UserModel):
         """The reply that follows from these facts."""
 
     def act_now(self, view: View) -> Action:
-        missing = [name for name in self.needs if name not in view.private]
+        facts = view.private
+        missing = [name for name in self.needs if name not in facts]
         if missing:
             raise UserError(f"users:{self.name}: {view.spec.name} does not give this seat {', '.join(missing)}")
-        return Action(self.compose_reply(view.private))
+        return Action(self.compose_reply(facts))
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         return [float(self.compose_reply({**view.private, self.hidden: h}) == reply) for h in hypotheses]

@@ -13,9 +13,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
@@ -195,6 +197,11 @@ class Battleship(CertainEnv[State], AnswerTags):
     def actions(self, state: State) -> Sequence[str] | None:
         """The cells not shot at, in reading order."""
         return [cell for i, cell in enumerate(cell_names(state.size)) if not state.shots >> i & 1]
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        size = public["size"]
+        cell = f"[A-{ascii_uppercase[size - 1]}][1-9]{'[0-9]?' if size > 9 else ''}"
+        return text_schema("The cell to shoot at: row letter, then column number, such as C2.", cell)
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -26,6 +26,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
@@ -261,6 +262,9 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return state.arms
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(public["arms"], "The arm to choose.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde._util.folders import data_file
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, invalid
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, begins_another, parse_answer, read_answer, tag_answer
@@ -222,6 +223,9 @@ class BestArm(TabularEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return state.arms
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(public["arms"], "What to try, or at the end your decision.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

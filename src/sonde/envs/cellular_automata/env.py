@@ -36,6 +36,7 @@ from sonde.core import (
     derive,
     invalid,
 )
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
@@ -206,6 +207,10 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return _RULES
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        order = "111, 110, 101, 100, 011, 010, 001, 000"
+        return text_schema(f"The rule: the new states for the neighborhoods {order}, in this order.", "[01]{8}")
 
     def say(self, answer: str) -> str:
         """The `<rule>` tags of a rule given by its number or its eight states; any other answer unchanged."""

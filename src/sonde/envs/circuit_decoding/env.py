@@ -24,6 +24,7 @@ from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
@@ -283,6 +284,9 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
                 return [rules.probe_answer(c, row, self.inputs) for c, row in free]
         seen = [(asked, table & asked) for asked, table in zip(state.asked, state.tables, strict=True)]
         return rules.Fitting(seen, self.inputs)
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("A probe, or the truth tables of all circuits, in the form that the rules give.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

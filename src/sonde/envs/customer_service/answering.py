@@ -18,7 +18,7 @@ from sonde._util.folders import data_file
 
 from .._shared.english.speech import read_speech
 from .products import Product
-from .reading import Query, answer_everyday
+from .reading import UNANSWERED, Query, answer_everyday
 
 GOAL: Final = "Goal reached"
 
@@ -59,11 +59,18 @@ def deny_cause(product: Product, cause: int) -> str:
     return f"No, it is not that {product.causes[cause].what}."
 
 
+@cache
+def silent_replies() -> Mapping[str, str]:
+    """The replies that give no answer -> why: "not_known", "not_understood" or "invalid"."""
+    kinds = {"untold": "not_known", "unclear": "not_understood", "unknown": "not_understood"}
+    return {text: kinds.get(kind, "invalid") for kind, text in _load_talk().plain.items()}
+
+
 def answer_small_talk(product: Product, kind: str, said: str) -> str:
     """The reply to a message of which only the `kind` was understood."""
-    if kind in ("unknown", "unclear", "talk") and (own := answer_everyday(product.id, said)):
+    if kind in (*UNANSWERED, "talk") and (own := answer_everyday(product.id, said)):
         return own
     talk = _load_talk()
-    clauses = [part.clause for part in read_speech(said)] if kind in ("unknown", "unclear", "talk") else []
+    clauses = [part.clause for part in read_speech(said)] if kind in (*UNANSWERED, "talk") else []
     found = next((says for form, says in talk.rows if any(map(form.search, clauses))), talk.plain[kind])
     return found.format(symptom=product.symptom, product=product.product, opening=product.openings[0])

@@ -58,7 +58,7 @@ class CustomerService(Service):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="4",
+            version="5",
             summary="find out what is wrong with a customer's product, and suggest a fix",
             preset=self.preset,
             max_turns=self.turns,

@@ -32,7 +32,9 @@ from .._shared.english.speech import (
 from .._shared.english.tokens import ascii_lower, base_form, phrase_key, tokenize, word_set, word_stem
 from .products import Finding, load_products
 
-Kind = Literal["finding", "fix", "cause", "several", "talk", "unclear", "unknown"]
+Kind = Literal["finding", "fix", "cause", "several", "talk", "untold", "unclear", "unknown"]
+UNANSWERED = frozenset[Kind](("untold", "unclear", "unknown"))
+"""Kinds of messages that have no answer: about something of which nothing is known, or not understood."""
 
 
 class Query(NamedTuple):
@@ -47,7 +49,7 @@ class Query(NamedTuple):
 
 
 _AND = re.compile(r" , (?:(?:and|or) )?| (?:and|or) ")
-UNKNOWN, UNCLEAR, SEVERAL, TALK = Query("unknown"), Query("unclear"), Query("several"), Query("talk")
+UNKNOWN, UNCLEAR, UNTOLD, SEVERAL, TALK = map(Query, ("unknown", "unclear", "untold", "several", "talk"))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -55,7 +57,7 @@ def read_support_message(name: str, said: str) -> Query:
     """Read a message about the product of this name."""
     known = _declared_queries(name).get(_message_key(said))
     query = known or read_sentences(name, read_speech(said))
-    if query.kind not in ("unknown", "unclear") and not query.beside:
+    if query.kind not in UNANSWERED and not query.beside:
         return query
     own = answer_everyday(name, said)
     if own.startswith("="):
@@ -96,7 +98,7 @@ def read_sentences(name: str, parts: Sequence[SaidSentence]) -> Query:
         return called[0]
     query = _read_by_words(name, parts)
     framed = [p for p in said if p.framed]
-    if query.kind in ("unknown", "unclear") and 0 < len(framed) < len(said):
+    if query.kind in UNANSWERED and 0 < len(framed) < len(said):
         return _read_by_words(name, framed)
     return query
 
@@ -126,7 +128,7 @@ def _read_question(name: str, asked: Sequence[SaidSentence], does: Sequence[Said
         pick = Pick(pick.both[0], (), pick.points)
     if pick.target >= 0:
         if not tells_property(name, pick.target, " ".join(" ".join(p.words) for p in asked)):
-            return UNKNOWN
+            return UNTOLD
         return SEVERAL if fix.target >= 0 else Query("finding", pick.target)
     if all(p.mode != "asks" for p in asked):
         query = _topic_query("fix", known.fixes.choose_topic(_sentence_stems([*asked, *does])))
@@ -139,9 +141,9 @@ def _read_question(name: str, asked: Sequence[SaidSentence], does: Sequence[Said
         (t for bags in (known.causes, known.fixes) if (t := bags.choose_topic(_sentence_stems(asked)).target) >= 0),
         NOTHING,
     )
-    return (
-        Query("finding", telling_finding(name, cause), (), True) if cause >= 0 and not asks_property(text) else UNKNOWN
-    )
+    if cause < 0:
+        return UNKNOWN
+    return UNTOLD if asks_property(text) else Query("finding", telling_finding(name, cause), (), True)
 
 
 @lru_cache(maxsize=1 << 10)

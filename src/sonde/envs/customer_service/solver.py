@@ -2,7 +2,8 @@
 
 Exact: by looking ahead to the end (`filter.py`), it takes the message, a question or a fix, with the fewest expected
 messages to the end; among equally good messages, the one with the highest expected gain on the posterior
-(`View.filter`). `View.seed` chooses among the wordings that the customer understands.
+(`View.filter`). `View.seed` chooses among the wordings that the customer understands. With a household of several
+products it reckons as if a message about one product told of the others only that they are not meant.
 """
 
 from __future__ import annotations
@@ -15,20 +16,47 @@ from sonde.core import Action, ProgramPolicy, Rng, View
 from .._shared.english.tokens import read_rows
 from .._shared.needs import require_filter
 from .filter import CaseFilter, cause_gain, finding_gain, rank_moves
+from .household_filter import HouseholdFilter, Move
+from .households import WHAT
 from .products import load_products
 from .reading import read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
 class CustomerServiceSolver(ProgramPolicy):
-    """See the module. Plays `customer_service`."""
+    """See the module. Plays `customer_service` and `customer_service_bandit`."""
 
     def act_now(self, view: View) -> Action:
+        if isinstance(view.filter, HouseholdFilter):
+            return _act_at_home(view, view.filter)
         known = require_filter(view, CaseFilter, "customer_service", "over causes of a product")
         kind, target = next_move(known)
         if kind == "fix":
             return Action(view.say(known.fix[target]))
         return Action(Rng(view.seed).choice(question_wordings(known.product.id, target)))
+
+
+def _act_at_home(view: View, known: HouseholdFilter) -> Action:
+    move = next_household_move(known)
+    if move.kind == "what":
+        return Action(WHAT)
+    if move.kind == "fix":
+        return Action(view.say(known.fix[move.product][move.target]))
+    return Action(Rng(view.seed).choice(question_wordings(move.product, move.target)))
+
+
+def next_household_move(known: HouseholdFilter) -> Move:
+    """The next move in a household."""
+    rows = known.rank_moves()
+    fewest = min(cost for _, cost in rows)
+    best = [move for move, cost in rows if cost < fewest + 1e-6]
+    return max(best, key=lambda move: known.expected_gain(_listed_text(known, move)))
+
+
+def _listed_text(known: HouseholdFilter, move: Move) -> str:
+    if move.kind == "what":
+        return WHAT
+    return (known.fix if move.kind == "fix" else known.ask)[move.product][move.target]
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:

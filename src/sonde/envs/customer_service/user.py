@@ -2,7 +2,8 @@
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer depends on the reading of the message,
 the hidden cause and the drawn findings (`data/`); no other words of the message matter, so the customer cannot be
-talked into anything. It knows nothing about foreign scenarios, and says so.
+talked into anything. In `customer_service_bandit` it owns a household of products (`households.py`). It knows nothing
+about foreign scenarios, and says so.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from sonde.core import UNKNOWN, View, unknown
 
 from .._shared.rule_user import Ruled
 from .answering import answer_finding, answer_message
+from .households import answer_at_home, has_meaning_at_home, reply_chances
 from .products import Product, load_products
-from .reading import read_support_message
+from .reading import UNANSWERED, read_support_message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class Customer(Ruled):
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         name, said = facts["product"], facts["question"]
+        if name and facts.get("household"):
+            return answer_at_home(name, facts["cause"], facts["values"], said)
         return (
             answer_message(
                 load_products()[name], read_support_message(name, said), facts["cause"], facts["values"], said
@@ -38,21 +42,28 @@ class Customer(Ruled):
         )
 
     def has_answer(self, view: View) -> bool:
+        """Whether the message means something for the product; in a household also whether for another one."""
         product, said = view.private["product"], view.private["question"]
-        return bool(product) and read_support_message(product, said).kind not in ("unknown", "unclear")
+        if product and view.private.get("household"):
+            return has_meaning_at_home(product, said)
+        return bool(product) and read_support_message(product, said).kind not in UNANSWERED
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
         """The likelihood for a first message about its subject, with unknown findings."""
-        return [_reply_probabilities(str(h), view.private["question"]).get(reply, 0.0) for h in hypotheses]
+        at_home = bool(view.private.get("household"))
+        return [_reply_probabilities(str(h), view.private["question"], at_home).get(reply, 0.0) for h in hypotheses]
 
 
-def _reply_probabilities(hypothesis: str, said: str) -> Mapping[str, float]:
+def _reply_probabilities(hypothesis: str, said: str, at_home: bool) -> Mapping[str, float]:
     """The replies of a customer with this cause, with their probabilities."""
     name, _, cause = hypothesis.partition("/")
     if name not in load_products():
         raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in load_products()])
     product = load_products()[name]
-    query, number = read_support_message(name, said), _cause_number(product, cause)
+    number = _cause_number(product, cause)
+    if at_home:
+        return reply_chances(name, said)[number]
+    query = read_support_message(name, said)
     if query.kind != "finding":
         return {answer_message(product, query, number, (), said): 1.0}
     found: defaultdict[str, float] = defaultdict(float)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from sonde.core import AGENT, Frozen, Rng, Step, Task, TaskList, derive, invalid
+from sonde.core import AGENT, Filter, Frozen, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from .._shared.checks import Candidates, mentions_name
@@ -22,9 +22,10 @@ from .._shared.dialogue import USER, Dialogue, Talk, spoken_line
 from .._shared.english.naming import Names, Verdict, name_lookup
 from .._shared.english.tokens import name_key
 from .._shared.quoting import quote_message
+from .answering import silent_replies
 from .filter import CaseFilter
 from .products import Cause, Product, load_products
-from .reading import UNKNOWN, Query, read_support_message
+from .reading import UNANSWERED, UNKNOWN, Query, read_support_message
 
 SIZES = {"train": 628, "test": 200}
 """The number of tasks in PAPRIKA's customer service, which these environments share."""
@@ -153,7 +154,7 @@ class Service(Dialogue):
         """The catchwords of a fix as a full suggestion; other answers unchanged."""
         return _full_suggestions().get(answer, answer)
 
-    def filter(self, public: Mapping[str, Json]) -> CaseFilter | None:
+    def filter(self, public: Mapping[str, Json]) -> Filter | None:
         return None if public.get("foreign") else _prior_filter(self, public["product"])
 
     # --- members of Dialogue -----------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class Service(Dialogue):
 
     def judge_unsolved(self, state: Talk) -> Verdict | None:
         query = self.read_query(state)
-        return None if query.kind in ("unknown", "unclear", "several") else "nothing"
+        return None if query.kind in (*UNANSWERED, "several") else "nothing"
 
     def candidate_names(self, state: Talk) -> Names:
         """The causes by their names."""
@@ -194,6 +195,9 @@ class Service(Dialogue):
     def candidate_counter(self, state: Talk) -> Candidates:
         name = case_of(state).product
         return lambda said: len(read_support_message(name, said).proposed) if name else 0
+
+    def unanswered_kind(self, state: Talk, reply: str) -> str:
+        return silent_replies().get(reply) or super().unanswered_kind(state, reply)
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         query = self.read_query(state)

@@ -15,11 +15,11 @@ Sources and presets:
 Ours: the cities and all facts about them (`data/`; both papers' lists are of their own), and therefore the 73 of lmrl,
 61 to train on and 12 to test, in the place of LMRL-Gym's 100 and of the 91 among them that PAPRIKA tests on: of 758
 cities 685 are PAPRIKA's; and the default user, `users:resident`, a program that answers truthfully what it understands
-as a whole and says "I do not know." to all else. With it the filter is exact: every city has one reply to every
-message. The prior is uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on
-this game; the training tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for
-the word "or" in a message that wins; here proposed cities are counted, in every message, so that a refusal tells
-nothing.
+as a whole, and otherwise says that it does not know, or does not understand. With it the filter is exact, up to what is
+not known of a city (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The prior is
+uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on this game; the training
+tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or" in a
+message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
 
 A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can
 play its resident, there is no filter, and the rule user says that it does not know.
@@ -35,13 +35,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from sonde.core import AGENT, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
+from sonde.core import AGENT, UNKNOWN, Filter, Frozen, Rng, Spec, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from .._shared.dialogue import USER, Dialogue, Talk
 from .._shared.english.naming import Names, Verdict, judge_naming, name_lookup
 from .._shared.english.tokens import name_key, split_sentences
-from .._shared.partition import PartitionFilter
+from .._shared.partition import PartitionFilter, check_evidence
 
 if TYPE_CHECKING:
     from .atlas import City
@@ -54,6 +54,7 @@ _SOURCES = {
     "lmrl": "LMRL-Gym, appendix D.7",
     "delta_belief": "ΔBelief-RL, appendices B.2.1 and C.2",
 }
+_LMRL_DATA = "programs that know the posterior make the data: 15.7 messages (table 1: 18.8)"
 _DELTA_BELIEF = (
     "the paper's 185 cities are PAPRIKA's; here they are the 185 test cities of preset paprika, all of them",
     "the training tasks are those of preset paprika: the paper has none",
@@ -75,13 +76,18 @@ class GuessMyCity(Dialogue):
     going_on: ClassVar[tuple[str, ...]] = ("delta_belief",)
 
     preset: str = "paprika"
+    evidence: str = "answers"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_evidence(_NAME, self.evidence)
 
     @cached_property
     def spec(self) -> Spec:
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="7",
+            version="8",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
@@ -99,7 +105,7 @@ class GuessMyCity(Dialogue):
                 "of a message the first 2,000 characters are heard",
                 "prompts are ours",
                 *(_DELTA_BELIEF if self.preset == "delta_belief" else ()),
-                *(("73 cities, none of them PAPRIKA's, in the place of the paper's 100",) if lmrl else ()),
+                *(("73 cities, none of them PAPRIKA's, in the place of the paper's 100", _LMRL_DATA) if lmrl else ()),
             ),
         )
 
@@ -191,7 +197,11 @@ class GuessMyCity(Dialogue):
         return f"Is it {title}?" if title else answer
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        return None if public.get("foreign") else PartitionFilter(self.city_knowledge, self.say, self.error_rate)
+        return None if public.get("foreign") else self._prior_filter
+
+    @cached_property
+    def _prior_filter(self) -> PartitionFilter:
+        return PartitionFilter(self.city_knowledge, self.say, self.error_rate, evidence=self.evidence)
 
     # --- what a message is -------------------------------------------------------------------------------------------
 
@@ -210,7 +220,7 @@ class GuessMyCity(Dialogue):
         return 0 if found is None else found.named
 
     def judge_unsolved(self, state: Talk) -> Verdict | None:
-        from .resident import UNKNOWN, read_city_message
+        from .resident import read_city_message
 
         city, found = self.hidden_city(state), read_city_message(state.said)
         if found.guess is not None:
@@ -244,6 +254,11 @@ class GuessMyCity(Dialogue):
     def secret_names(self, state: Talk) -> Sequence[str]:
         city = self.hidden_city(state)
         return tuple(str(state.world).rsplit(", ", 1)) if city is None else city.leaking_names
+
+    def unanswered_kind(self, state: Talk, reply: str) -> str:
+        from .resident import NO_QUESTION, REFUSED, SEVERAL
+
+        return "invalid" if reply in (NO_QUESTION, REFUSED, SEVERAL) else super().unanswered_kind(state, reply)
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         from .resident import read_city_message

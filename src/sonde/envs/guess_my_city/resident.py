@@ -1,8 +1,8 @@
 """The resident's reply to a message, for all cities at once.
 
-Ours. A message is a guess, a yes/no question, an open question, or not understood; `read_city_message` returns its
-replies and the cities of which each is true. The rule user, the posterior over the cities and the judge share this
-reading, and a message has exactly one reply per city.
+Ours. A message is a guess, a yes/no question, an open question, not understood, or no question; `read_city_message`
+returns its replies and the cities of which each is true. The rule user, the posterior over the cities and the judge
+share this reading, and a message has exactly one reply per city.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from sonde.core import UNCLEAR, UNKNOWN
+
 from .._shared.english.claims import Claim
 from .._shared.english.lexicon import parse_lines
-from .._shared.english.sentences import read_act
+from .._shared.english.sentences import is_question, read_act
 from .._shared.english.tokens import base_form, word_set
 from .atlas import City, load_atlas
 from .facts import fact_replies
@@ -22,7 +24,7 @@ from .guesses import Guess, read_guess, similar_cities
 from .hearing import normalise_question, read_question
 from .known import declared_sections, section_words
 
-UNKNOWN = "I do not know."
+NO_QUESTION = "That is no question about my city."
 REFUSED = "I cannot tell you that: naming it is your part of the game."
 WRONG = "No, that is not my city."
 SEVERAL = "Propose one city at a time, please."
@@ -52,7 +54,7 @@ def read_city_message(said: str) -> ReadQuestion:
 
     >>> lisbon = next(c for c in load_atlas().cities if c.name == "Lisbon")
     >>> [read_city_message(m).reply_to(lisbon) for m in ("Is your city by the sea?", "Why is it so?", "Is it Lisbon?")]
-    ['Yes, that is true of my city.', 'I do not know.', 'Goal reached']
+    ['Yes, that is true of my city.', 'I do not understand.', 'Goal reached']
     """
     said = said[:HEARD]
     guess = read_guess(said)
@@ -63,7 +65,7 @@ def read_city_message(said: str) -> ReadQuestion:
         return ReadQuestion(claim.text.split()[0].strip("?(,"), _replies_to_claim(claim, said))
     found = read_open_question(said)
     if found is None:
-        return ReadQuestion("unknown", {})
+        return ReadQuestion("unknown", {UNCLEAR if is_question(said) else NO_QUESTION: load_atlas().all})
     return (
         ReadQuestion("refuse", {REFUSED: load_atlas().all})
         if found == "refuse"

@@ -32,20 +32,16 @@ class GuessMyCitySolver(ProgramPolicy):
         if not isinstance(known, PartitionFilter):
             raise UserError(f"agents:guess_my_city: {view.spec.name} has no filter over cities")
         question, gain = self._best_question(known)
-        lead = next(mask for mask in known.levels if mask)
-        city = view.say(known.known.guess((lead & -lead).bit_length() - 1))
+        city = view.say(known.known.guess(known.lead))
         if view.turn == view.spec.max_turns - 1 or known.expected_gain(city) >= gain:
             return Action(city)
         return Action(word_question(question, rng, first=view.turn == 0))
 
     def _best_question(self, known: PartitionFilter) -> tuple[str, float]:
-        best, most = "", -1.0
-        for question in known.known.questions:
-            if len(known.known.split(question)) <= self.most_replies:
-                gain = known.expected_gain(question)
-                if gain > most + 1e-12:
-                    best, most = question, gain
-        return best, most
+        gains = known.question_gains()
+        plain = [q for q in known.known.questions if len(known.known.split(q)) <= self.most_replies]
+        best = max(plain, key=lambda q: round(gains.get(q, 0.0), 9))
+        return best, gains.get(best, 0.0)
 
 
 _LEADS = ("", "", "", "Okay. ", "Thanks! ", "I see. ")

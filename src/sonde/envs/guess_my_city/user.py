@@ -1,6 +1,6 @@
 """The rule user of guess_my_city: a resident who answers questions about the city truthfully.
 
-It understands a question as a whole or says "I do not know."; `data/` has its knowledge and its sentences.
+It understands a question as a whole or says that it does not; `data/` has its knowledge and its sentences.
 Nothing in a message matters but the question, and no reply names the city or its country. The exact filter of the
 environment assumes this user.
 """
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sonde.core import UNKNOWN
+
 from .._shared.rule_user import Ruled
 
 
@@ -20,6 +22,7 @@ class Resident(Ruled):
 
     needs: ClassVar[tuple[str, ...]] = ("city", "question")
     hidden: ClassVar[str] = "city"
+    silences: ClassVar[frozenset[str]] = Ruled.silences | {"That is no question about my city."}
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         return reply_about_city(facts["city"], facts["question"])
@@ -31,7 +34,7 @@ def reply_about_city(title: str, said: str) -> str:
     >>> reply_about_city("Lisbon, Portugal", "Is it on the sea?"), reply_about_city("", "Is it on the sea?")
     ('Yes, that is true of my city.', 'I do not know.')
     """
-    from .resident import UNKNOWN, answer_message, city_answers  # read when first used: the facts take a moment
+    from .resident import answer_message, city_answers  # read when first used: the facts take a moment
 
     city = city_answers("paprika").by_title.get(title)
     return UNKNOWN if city is None else answer_message(city, said)

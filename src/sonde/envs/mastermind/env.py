@@ -16,6 +16,7 @@ from operator import eq
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, derive, invalid
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
@@ -164,6 +165,9 @@ class Mastermind(CertainEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return _all_codes(self.length, self.digits)
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("The digits of the guess.", f"[0-9]{{{self.length}}}")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -48,6 +48,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json, Rules, content_hash
 
 from .grid import (
@@ -93,6 +94,7 @@ _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
 _NEAREST, _FARTHEST = 2, 14
+_DATA = "walks of the data go on to the goal or the limit: 77 moves, 31 % at the goal (table 1: 19.7, 11 %, so cut)"
 _CUT = 10
 """One in this many cells is cut."""
 _EXACT = Frozen({f"{move}\n": move.removeprefix("move ") for move in MOVES})
@@ -163,12 +165,13 @@ class Maze(CertainEnv[State]):
         return self.max_turns or _PRESETS[self.preset].moves + self._by_code
 
     @cached_property
-    def _told(self) -> str:
+    def view_kind(self) -> str:
+        """What is told: `full`, `map` or `history`."""
         return self.observed or _PRESETS[self.preset].observed
 
     @property
     def _is_full(self) -> bool:
-        return self._told == "full"
+        return self.view_kind == "full"
 
     @cached_property
     def _grid_name(self) -> str:
@@ -195,6 +198,7 @@ class Maze(CertainEnv[State]):
                 "by history alone open ways are told, as in the paper's code; its text tells the actions only",
                 "not told, goal and map are known to beliefs",
                 "a text that is no move costs -4" if self._by_code else "a text that is no move costs -1",
+                *((_DATA,) if self.preset in ("lmrl", "lmrl_partial") else ()),
             ),
         )
 
@@ -271,10 +275,10 @@ class Maze(CertainEnv[State]):
 
     def intro(self, state: State, seat: str) -> str:
         say = self.prompt_pieces("maze")
-        parts = [say[f"{self._told}_intro"].format(turns=self.turns - self._by_code)]
+        parts = [say[f"{self.view_kind}_intro"].format(turns=self.turns - self._by_code)]
         if self._by_code:
             parts[0] = f"{parts[0]} {say['exact']}"
-        if self._told == "map" or not state.name:
+        if self.view_kind == "map" or not state.name:
             parts.append(say["picture"].format(rows="\n".join(state.layout)))
         return "\n\n".join([*parts, self._observation_text(state)])
 
@@ -285,7 +289,7 @@ class Maze(CertainEnv[State]):
     def _observation_text(self, state: State) -> str:
         """The observation told every turn, always in the same form."""
         say = self.prompt_pieces("maze")
-        return _format_observation(say, state.name, state.layout, state.goal, state.place, self._told)
+        return _format_observation(say, state.name, state.layout, state.goal, state.place, self.view_kind)
 
     def next_step(self, state: State, text: str) -> Step:
         if self._by_code and state.turn == self.turns - 1:
@@ -316,11 +320,14 @@ class Maze(CertainEnv[State]):
         name, layout, goal, _, place, _ = state
         blame = result == "invalid" and not self._by_code
         say = self.prompt_pieces("maze")
-        return _reply_text(say, name, layout, goal, place, self._told, result, direction, blame)
+        return _reply_text(say, name, layout, goal, place, self.view_kind, result, direction, blame)
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The four moves; moving into a wall is legal."""
         return MOVES
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(MOVES, "The move.")
 
     def say(self, answer: str) -> str:
         return f"{answer}\n" if self._by_code else answer

@@ -26,6 +26,7 @@ from re import compile as pattern
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.tools import fields_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
@@ -238,6 +239,15 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         """The cells still closed, in reading order."""
         closed = shared_grid(state.rows, state.cols).full_board & ~state.opened
         return [f"reveal {row} {col}" for row, col in shared_grid(state.rows, state.cols).cells_of(closed)]
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        cell = {"type": "integer", "minimum": 0}
+        row = {**cell, "maximum": public["rows"] - 1, "description": "Row of the cell to reveal, from 0 at the top."}
+        column = {**cell, "maximum": public["cols"] - 1, "description": "Its column, from 0 at the left."}
+        return fields_schema(row=row, column=column)
+
+    def compose_answer(self, fields: Mapping[str, str]) -> str:
+        return f"reveal {fields['row']} {fields['column']}"
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -31,6 +31,7 @@ from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, invalid
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, read_answer, tag_answer
@@ -354,6 +355,9 @@ class MovieRecommendation(Env[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return self._answer_reader.listing[state.turn >= self.max_turns - 1]
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("A question, or at the end your pick, in the form that the rules give.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

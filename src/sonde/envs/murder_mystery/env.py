@@ -44,7 +44,7 @@ from .cases import TASKS, Case, Frame, is_name, numbered_case
 from .filter import Truth
 from .names import mark_sentences
 from .reading import LONGEST, ReadAct, read_case_message
-from .replies import act_message, act_messages, describe_evidence, revealed_slots
+from .replies import act_message, act_messages, describe_evidence, revealed_slots, unanswered_kind
 from .telling import all_clues, find_lies, write_briefing, write_ending
 
 _NAME = "murder_mystery"
@@ -93,7 +93,7 @@ class MurderMystery(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="5",
+            version="6",
             summary="question people and examine things until you can say who did it",
             preset=self.preset,
             max_turns=self.turns,
@@ -243,6 +243,11 @@ class MurderMystery(Dialogue):
         if world.truth is None:
             return self.count_candidates
         return lambda said: len(find_accused(mark_sentences(_case_frame(world), said[:LONGEST])))
+
+    def unanswered_kind(self, state: Talk, reply: str) -> str:
+        world = _parse_world(state)
+        own = "" if world.truth is None else unanswered_kind(_case_frame(world), state.said, reply)
+        return own or super().unanswered_kind(state, reply)
 
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         world = _parse_world(state)

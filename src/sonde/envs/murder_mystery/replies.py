@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
+from .._shared.english.sentences import is_question
 from .cases import Case, CaseAct, Frame, case_data
 from .filter import MARK, VALUES, Slot
 from .names import has_meaning, mark_sentences, mentioned_ids, split_message
@@ -140,6 +141,27 @@ def answer_unanswered(frame: Frame, found: ReadAct, said: str, left: int | None)
         return f"{_reply_text(frame, 'unnamed', turn)} {_tell_people(frame, turn)}"
     looks = order_verb(words) is not None and not mentioned_ids(words, "pirblx")
     return _reply_text(frame, "absent" if looks else "nothing", turn)
+
+
+_SILENT: Final[Mapping[str, str]] = {
+    "several": "invalid", "suspicion": "invalid", "unnamed": "invalid",
+    "absent": "not_known", "unclear": "not_understood", "nothing": "not_understood",
+}  # fmt: skip
+"""Replies that give no answer -> why."""
+
+
+def unanswered_kind(frame: Frame, said: str, reply: str) -> str:
+    """Why a reply of the narrator is no answer: "invalid", "not_understood" or "not_known"; "" if it is one."""
+    spoken = reply.partition(': "')[2] or reply  # what somebody says who was asked
+    texts = case_data()["text"]["reply"]
+    found = next((key for key in _SILENT if any(spoken.startswith(text) for text in texts[key])), "")
+    if found == "nothing" and not is_question(said) and not _gives_order(frame, said):
+        return "invalid"
+    return _SILENT.get(found, "")
+
+
+def _gives_order(frame: Frame, said: str) -> bool:
+    return any(order_verb(s.words) is not None for s in mark_sentences(frame, said[:LONGEST]))
 
 
 def _reply_text(frame: Frame, key: str, turn: int, **more: str) -> str:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Frozen, Outcome, Rng, Spec, Step, TabularEnv, Task, TaskList, derive, invalid, unknown
 from sonde.core.env import pick_weighted
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
@@ -278,6 +279,9 @@ class RiverSwim(TabularEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return TUNNELS
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(TUNNELS, "The tunnel to swim into.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -11,22 +11,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import Literal
 
+from sonde.core import UNCLEAR, UNKNOWN
+
 from .._shared.dialogue import GOAL
 from .._shared.english.tokens import name_key, plain_words
 from .knowledge import data_blocks, topic_knowledge
 from .room import ReadClaim, declared_lines, message_sense, read_topic_message
 
-Answer = Literal["yes", "no", "goal", "unknown", "invalid"]
+Answer = Literal["yes", "no", "goal", "unknown", "unclear", "invalid"]
 
 TEXTS: Mapping[str, str] = {
     "yes": "Yes.",
     "no": "No.",
-    "unknown": "I do not know.",
+    "unknown": UNKNOWN,
+    "unclear": UNCLEAR,
+    "no_question": "That cannot be answered with yes or no.",
     "invalid": "Invalid.",
     "repeated": "Repeated.",
     "finished": "Finished.",
 }
-"""Answer -> what the agent hears."""
+"""Answer -> what the agent hears. A message that is not one yes/no question is invalid where the game has that reply,
+elsewhere it is called no question."""
 
 
 def answer_message(topic: int, said: str) -> Answer:
@@ -38,12 +43,19 @@ def answer_reading(topic: int, reading: ReadClaim) -> Answer:
     """The true reply to a message that has been read."""
     claim = reading.claim
     if claim is None:
-        return "unknown" if reading.kind == "unclear" else "invalid"
+        return "unclear" if reading.kind == "unclear" else "invalid"
     if claim.goal >> topic & 1:
         return "goal"
     if claim.yes >> topic & 1:
         return "yes"
     return "no" if claim.no >> topic & 1 else "unknown"
+
+
+def answer_text(answer: Answer, knows_invalid: bool) -> str:
+    """What the agent hears; `knows_invalid` tells whether the game has the reply "invalid"."""
+    if answer == "goal":
+        return f"{GOAL}."
+    return TEXTS["no_question" if answer == "invalid" and not knows_invalid else answer]
 
 
 @lru_cache(maxsize=8192)
@@ -132,8 +144,7 @@ class TopicAnswers:
         won = self.pool & (self._won(said) if self._won is not None else claim.goal if claim else 0)
         left = self.pool & ~won
         if claim is None:
-            word = "invalid" if self._knows_invalid and reading.kind != "unclear" else "unknown"
-            parts = {GOAL: won, TEXTS[word]: left}
+            parts = {GOAL: won, answer_text(answer_reading(0, reading), self._knows_invalid): left}
         else:
             yes = left & claim.yes_or_goal
             no = left & ~yes & claim.no

@@ -14,6 +14,9 @@ Ours: the topics and what is known of them (`sources`); the rule user `users:ans
 "I do not know" where it does not, which the papers' users cannot. Messages are checked in `delta_belief`, as in the
 paper, and `small`.
 
+`evidence` is "answers", or "silences" for posteriors that learn from which facts the rule user lacks
+(`_shared/partition.py`).
+
 `rules` says what wins:
 
     paper   the rule of the preset's paper. In `delta_belief` every question that mentions the secret ends the game,
@@ -23,7 +26,7 @@ paper, and `small`.
             otherwise; the paper prints no number); elsewhere as `paper`
     strict  a strict guess in `delta_belief` too
 
-`turn.info`, besides what every conversation has: `answer` (yes, no, unknown, invalid, repeated, finished), `matched`
+`turn.info`, besides what every conversation has: `answer` (a key of `answering.TEXTS`), `matched`
 (what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
 """
 
@@ -41,7 +44,7 @@ from sonde.core.types import Json
 from .._shared.checks import mentions_name
 from .._shared.dialogue import GOAL, USER, Dialogue, Talk, spoken_line
 from .._shared.english.naming import Names, Verdict
-from .._shared.partition import PartitionFilter
+from .._shared.partition import PartitionFilter, check_evidence
 from .answering import TEXTS, TopicAnswers, guess_question
 from .knowledge import topic_difficulty, topic_knowledge
 from .mentions import mentioned_topics, mentions_topic
@@ -66,12 +69,13 @@ class _Preset(NamedTuple):
     replies: tuple[str, ...]
 
 
-_ALL_REPLIES = ("yes", "no", "unknown", "invalid", "repeated", "finished")
+_FEW_REPLIES = ("yes", "no", "unknown", "unclear", "no_question")
+_ALL_REPLIES = ("yes", "no", "unknown", "unclear", "invalid", "repeated", "finished")
 
 _PRESETS = {
-    "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", ("yes", "no", "unknown")),
+    "paprika": _Preset("PAPRIKA (arXiv 2502.17543), B.4.1", _FEW_REPLIES),
     "delta_belief": _Preset("ΔBelief-RL, appendices B.1, C.1 and D", _ALL_REPLIES),
-    "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", ("yes", "no", "unknown")),
+    "lmrl": _Preset("LMRL-Gym (arXiv 2311.18232), D.6", _FEW_REPLIES),
     "small": _Preset("ours, after ΔBelief-RL, appendix B.1, and LMRL-Gym, D.6", _ALL_REPLIES),
 }
 _SMALL = ("animals", "sea animals", "birds", "fruits", "tools", "vehicles", "musical instruments")
@@ -80,9 +84,10 @@ _CHECKS = (
     "question marks in a row count as one",
     "a message is taken as one line, so line breaks are not invalid",
 )
+_LMRL_DATA = "programs that know the posterior make the data: 16.8 questions, 37 % named (table 1: 14.9, 31 %)"
 _READ = {
-    "yes": "yes", "no": "no", "i do not know": "unknown", "i don't know": "unknown", "unknown": "unknown",
-    "invalid": "invalid", "repeated": "repeated", "finished": "finished",
+    **{text.strip(".").lower(): answer for answer, text in TEXTS.items()},
+    "i don't know": "unknown", "unknown": "unknown",
 }  # fmt: skip
 _ANSWERS = {text: answer for answer, text in TEXTS.items()} | {GOAL: "finished"}
 
@@ -101,9 +106,11 @@ class TwentyQuestions(Dialogue):
 
     preset: str = "paprika"
     rules: str = "paper"
+    evidence: str = "answers"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_evidence(_NAME, self.evidence)
         if self.rules not in RULES:
             raise unknown(f"{_NAME}: rules", self.rules, RULES)
 
@@ -126,7 +133,7 @@ class TwentyQuestions(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="8",
+            version="9",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
             max_turns=self.turns,
@@ -145,6 +152,7 @@ class TwentyQuestions(Dialogue):
                 "prompts are ours",
                 *(_CHECKS if self.preset in self.default_checks else ()),
                 *self._winning_departures,
+                *((_LMRL_DATA,) if self.preset == "lmrl" else ()),
             ),
         )
 
@@ -316,6 +324,10 @@ class TwentyQuestions(Dialogue):
             return None
         return TEXTS["yes" if found == "finished" else found]
 
+    def unanswered_kind(self, state: Talk, reply: str) -> str:
+        invalid_replies = (TEXTS["no_question"], TEXTS["invalid"])
+        return "invalid" if reply in invalid_replies else super().unanswered_kind(state, reply)
+
     def turn_facts(self, state: Talk, reply: str) -> Mapping[str, Any]:
         query = read_topic_message(state.said).claim
         answer = _ANSWERS.get(reply, "finished" if self.is_solution(state) else "no")
@@ -412,7 +424,7 @@ def _prior_filter(env: TwentyQuestions, category: str) -> PartitionFilter | None
         knows_invalid="invalid" in _PRESETS[env.preset].replies,
         won=partial(mentioned_topics, exact=env.rules == "code") if env.wins_by_mention else None,
     )
-    return PartitionFilter(known, env.say, env.error_rate, (topics,))
+    return PartitionFilter(known, env.say, env.error_rate, topics, env.evidence)
 
 
 @lru_cache(maxsize=16384)

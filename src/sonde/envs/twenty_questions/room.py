@@ -14,7 +14,7 @@ from .._shared.english.claims import Claim, negate_claim, strengthen_claim
 from .._shared.english.grammar import Grammar, ReadClaim, Room, content_words
 from .._shared.english.lexicon import PREPOSITIONS, Lexicon, Line, parse_lines
 from .._shared.english.naming import Names, find_proposals, fold_subject, message_words
-from .._shared.english.sentences import Subject
+from .._shared.english.sentences import Subject, is_question
 from .._shared.english.tokens import Words, phrase_key
 from .._shared.words.lists import LENGTHS, allowed_words
 from .knowledge import data_blocks, data_text, topic_knowledge
@@ -129,6 +129,8 @@ def read_topic_message(said: str) -> ReadClaim:
     ('open', 'several')
     >>> read_topic_message("Is it bigger or smaller than a car?").kind
     'open'
+    >>> read_topic_message("Is it glorpish?").kind, read_topic_message("Hello there.").kind
+    ('unclear', 'nothing')
     """
     return _read_cached(said)
 
@@ -140,6 +142,8 @@ _ALWAYS = 15
 @lru_cache(maxsize=1 << 14)
 def _read_cached(said: str) -> ReadClaim:
     found = _understand_message(said)
+    if found.kind == "unclear" and not is_question(said):
+        return ReadClaim("nothing")
     which = found.claim is not None and " or " in said.lower() and _asks_which_one(found.claim)
     return ReadClaim("open") if which else found
 

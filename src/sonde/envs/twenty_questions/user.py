@@ -1,9 +1,10 @@
 """The rule user of twenty questions: tells the truth about its topic, from a knowledge base.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
-repeated as well. Departure: where the truth is not known, or the question is not understood, it says so. What it says
-follows from the topic and from what the question asks (`room.py`); nothing else in a
-message matters, so it cannot be talked into anything, and it never names its topic.
+repeated as well. Departure: where the truth is not known, or the question is not understood, it says which of the two;
+where there is no reply "invalid", it says that a message is no question. The reply follows from the topic and from what
+the question asks (`room.py`); nothing else in a message matters, so it cannot be talked into anything, and it never
+names its topic.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sonde.core import View
 
 from .._shared.dialogue import GOAL
 from .._shared.rule_user import Ruled
-from .answering import TEXTS, answer_message
+from .answering import TEXTS, answer_message, answer_text
 from .knowledge import topic_knowledge
 from .mentions import mentions_topic
 from .room import is_repeated
@@ -27,6 +28,7 @@ class Answerer(Ruled):
     """See the module. The fact `replies` are the answers that the game knows."""
 
     needs: ClassVar[tuple[str, ...]] = ("topic", "question", "heard", "solved", "replies", "wins_by")
+    silences: ClassVar[frozenset[str]] = Ruled.silences | {TEXTS["no_question"]}
 
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         if facts["solved"]:
@@ -57,7 +59,4 @@ def true_reply(topic: str, question: str, *, invalid: bool = False) -> str:
     index = topic_knowledge().index.get(topic)
     if index is None:
         return TEXTS["unknown"]
-    found = answer_message(index, question)
-    if found == "goal":
-        return f"{GOAL}."
-    return TEXTS["unknown" if found == "invalid" and not invalid else found]
+    return answer_text(answer_message(index, question), invalid)

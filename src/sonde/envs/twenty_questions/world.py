@@ -87,7 +87,7 @@ class TopicColumns:
         exact = year_numbers("start").claim_within(when, "begun")
         yes = no = 0
         for name, (low, high) in parse_ranges(load_table("eras").others).items():
-            inside, held = when.contains_range(low, high), topic_knowledge().known_topics(name).yes
+            inside, held = when.contains_range(low, high), claim_by_rules(name).yes
             yes, no = yes | (held if inside else 0), no | (held if inside is False else 0)
         found = fill_unknown(exact, Claim("era", yes & ~no, no & ~yes))
         never = claim_by_rules("never_made").yes & ~found.known_things

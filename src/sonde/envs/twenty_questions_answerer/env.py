@@ -42,6 +42,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskList, derive, invalid
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
@@ -167,6 +168,9 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return _ANSWERS if state.seat == AGENT else None
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(_ANSWERS, "Your answer to the question.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

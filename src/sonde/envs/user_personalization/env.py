@@ -33,9 +33,10 @@ from sonde.core.types import Json
 
 from .._shared.checks import has_several_questions
 from .._shared.dialogue import JUDGE, LONGEST_REPLY, RETRIES, USER, spoken_line, strip_thinking
+from .._shared.english.sentences import is_question
 from .._shared.quoting import quote_message
 from .filter import LONGEST, PersonaFilter
-from .personas import GENERAL, PREFERENCES, Persona, load_requests, persona_data
+from .personas import GENERAL, LOST, PREFERENCES, Persona, load_requests, persona_data
 
 _NAME = "user_personalization"
 _N_TASKS = 1000
@@ -89,7 +90,7 @@ class UserPersonalization(Env[State]):
         judge: dict[str, str | None] = {JUDGE: None} if self.judge == "seat" else {}
         return Spec(
             name=_NAME,
-            version="5",
+            version="6",
             summary="ask a person a few questions, then answer their request the way they would like it",
             preset=self.preset,
             max_turns=self.max_turns,
@@ -228,7 +229,8 @@ class UserPersonalization(Env[State]):
     def _apply_reply(self, state: State, text: str) -> Step:
         revealed = () if state.free is not None else _revealed_dimensions(state)
         reply = spoken_line(text, LONGEST_REPLY) or "..."
-        return self._next_turn(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed))
+        lost = {} if reply != LOST else {"unanswered": "not_understood" if is_question(state.said) else "invalid"}
+        return self._next_turn(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed, **lost))
 
     def _next_turn(self, state: State, told: str, info: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, said="", seat=AGENT)

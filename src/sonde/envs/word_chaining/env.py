@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, Env, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid
 from sonde.core.seeding import Rng
+from sonde.core.tools import text_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, begins_another, parse_answer, read_answer, tag_answer
@@ -125,6 +126,9 @@ class WordChaining(Env[State], AnswerTags):
         """The legal words for the side to act."""
         opens = state.seat == OPPONENT and not state.played
         return state.lexicon.opening_words if opens else state.lexicon.legal_words(state.played)
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return text_schema("The word to say.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid, unknown
 from sonde.core.env import Split
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, Which, parse_answer, read_answer, tag_answer
@@ -153,6 +154,9 @@ class WordGuess(CertainEnv[State], AnswerTags):
 
     def actions(self, state: State) -> Sequence[str] | None:
         return state.vocabulary
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(public["vocabulary"], "The word to guess.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from sonde._util.extras import missing_extra
 from sonde.core import AGENT, Outcome, UserError
+from sonde.core.types import Json
 
 from ..third_party import HostReply, Place, ThirdPartyEnv, make_outcome
 
@@ -86,6 +87,13 @@ class Gymnasium(ThirdPartyEnv):
     def actions(self, state: Place) -> Sequence[str] | None:
         space = self._action_space
         return [str(space.start + i) for i in range(int(space.n))] if isinstance(space, Discrete) else None
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        space = self._action_space
+        if not isinstance(space, Discrete):
+            return None
+        bounds = {"minimum": int(space.start), "maximum": int(space.start + space.n - 1)}
+        return {"type": "integer", "description": "The number of the action.", **bounds}
 
     @property
     def _action_space(self) -> Any:

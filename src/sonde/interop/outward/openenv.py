@@ -11,6 +11,10 @@ Each connection is a separate session; up to `sessions` of them may be open at o
 `sample` (`session.py`) and honours them; without a seed one is drawn, and the state reports it. OpenEnv's metadata
 never reaches a client (OpenEnv #616), so everything is in fields of `SondeObservation`: `turn`, `facts`, `gain` (bits,
 on request), `truncated` and at the end `outcome`. The hidden setup stays on the server.
+
+An agent that acts by tool calls finds the environment's tool, as OpenAI's API takes it, in the state (`tool`), and
+sends the calls of a reply, as that API returns them: `SayAction(calls=reply.model_dump()["tool_calls"])`. The text
+beside them is then not read.
 """
 
 # Types are checked without this extra, too.
@@ -26,6 +30,7 @@ from typing import Any
 
 from sonde._util.extras import missing_extra
 from sonde.core import EMPTY, AnyPolicy, Env, run_sync
+from sonde.models.remote.openai_chat import read_tool_calls
 
 from ..session import SeatObservation, Session, resolve_env
 
@@ -41,9 +46,10 @@ except ModuleNotFoundError as e:
 
 
 class SayAction(Action):
-    """What the agent says."""
+    """What the agent says, or the tool calls of its reply, in OpenAI's form."""
 
-    text: str
+    text: str = ""
+    calls: list[dict[str, Any]] | None = None
 
 
 class SondeObservation(Observation):
@@ -64,6 +70,7 @@ class SondeState(State):
     seed: int | None = None
     index: int | None = None
     sample: int = 0
+    tool: dict[str, Any] | None = None
 
 
 class SondeEnvironment(Environment[SayAction, SondeObservation, SondeState]):
@@ -87,12 +94,20 @@ class SondeEnvironment(Environment[SayAction, SondeObservation, SondeState]):
         world = secrets.randbits(63) if seed is None else seed
         heard = await self._session.reset_async(world, index=index, sample=sample)
         self._where = SondeState(
-            episode_id=episode_id, env=self._session.env.name, seed=world, index=index, sample=sample
+            episode_id=episode_id,
+            env=self._session.env.name,
+            seed=world,
+            index=index,
+            sample=sample,
+            tool=self._session.tool.to_json(),
         )
         return _make_observation(heard, 0)
 
     async def step_async(self, action: SayAction, timeout_s: float | None = None, **more: Any) -> SondeObservation:
-        heard = await self._session.say_async(action.text)
+        if action.calls is None:
+            heard = await self._session.say_async(action.text)
+        else:
+            heard = await self._session.call_async(read_tool_calls(action.calls), action.text)
         self._where.step_count += 1
         return _make_observation(heard, self._where.step_count)
 

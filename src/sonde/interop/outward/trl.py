@@ -14,17 +14,30 @@ each turn its own, by `OnlineSettings.credit` (`train.credit`), and otherwise eq
 trainer's weights, or the adapter if there is one (`train.online.rollout_backend`); the sampled tokens are used
 unchanged.
 
-Rewarders that need a model ask the trainer's current one. TRL calls `rollout_func` experimental;
-TRL_EXPERIMENTAL_SILENCE=1 turns that warning off. In TRL's alternative, it generates itself and the environment is a
-set of tools (`environment_factory`); that has no end of an episode (trl#5389) and no reward per turn, so it is not used
-here.
+Rewarders that need a model ask the trainer's current one. With `OnlineSettings(tools=True)` the model acts by tool
+calls, in the form of its chat template.
+
+**`make_environment` is TRL's `environment_factory`**, for those who want TRL to generate: a class with the tool of the
+environment (`core.tools`) as its method, whose instances play one episode per row.
+
+    GRPOTrainer(model, args=..., train_dataset=make_rows("twenty_questions", 64), reward_funcs=[],
+                environment_factory=make_environment("twenty_questions"))
+
+TRL makes the schema of the tool from the method's signature and docstring, executes the calls, and counts those that it
+cannot. Departures from our own play: there is no end of an episode in TRL (trl#5389), so calls after the last turn
+return `OVER` and earn nothing; the reward is the episode's return, without credit per turn; several calls in one reply
+are several turns.
+
+TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 turns the warning off.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +45,8 @@ import torch
 
 from sonde._util.extras import missing_extra
 from sonde.agents.llm import LLM
-from sonde.core import EMPTY, AnyPolicy, Trajectory, UserError, derive, invalid, unknown
+from sonde.core import EMPTY, AnyPolicy, Env, Trajectory, UserError, derive, invalid, unknown
+from sonde.core.tools import Tool, ToolCall, to_plain
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.train.collect import Game
 from sonde.train.formats import to_dataset
@@ -50,6 +64,8 @@ from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewarders import Weights
 from sonde.train.rewards import named_rewards
 from sonde.train.types import Row, Sample
+
+from ..session import Session, common_tool, episode_rows, resolve_env
 
 try:
     import trl
@@ -156,6 +172,81 @@ class RolloutFunc:
             server, self.online, model, tokenizer, folder, main, meet, here.hf, nullcontext, Agreement(folder)
         )  # fmt: skip
         return there, here
+
+
+# --- the environment as a set of tools -------------------------------------------------------------------------------
+
+
+OVER = "The game is over. Reply in one sentence, without calling a tool."
+"""What a call after the last turn returns."""
+
+
+def make_rows(env: Env[Any] | str, n: int, *, seed: int = 0, split: str = "train", **config: Any) -> Any:
+    """A dataset of n rows for `make_environment`, with world seeds from `seed` on; an environment's rules come at the
+    reset."""
+    rows = episode_rows(env, n, seed=seed, split=split, **config)
+    return to_dataset({"prompt": [{"role": "user", "content": ""}], "seed": row["seed"]} for row in rows)
+
+
+def make_environment(
+    env: Env[Any] | str, policies: Mapping[str, AnyPolicy] = EMPTY, *, split: str = "train", **config: Any
+) -> type:
+    """TRL's `environment_factory` for an environment, or a name with constructor arguments; see the module."""
+    made = resolve_env(env, config)
+    tool = common_tool(made, split)
+
+    class SondeEnvironment:
+        """One episode at a time; TRL keeps instances and resets them."""
+
+        def __init__(self) -> None:
+            self._session, self._earned, self._over = Session(made, policies, split=split), 0.0, True
+
+        def reset(self, seed: int = 0, **row: Any) -> str:
+            """Begin the episode of a row; the text is appended to its prompt."""
+            heard = self._session.reset(int(seed))
+            self._earned, self._over = 0.0, False
+            return heard.text
+
+        def get_reward(self) -> float:
+            """The return of the episode so far."""
+            return self._earned
+
+        def _play(self, **fields: Any) -> str:
+            if self._over:
+                return OVER
+            heard = self._session.call([ToolCall(tool.name, json.dumps(fields))])
+            self._earned, self._over = self._earned + heard.reward, heard.done
+            return f"{heard.text}\n\n{OVER}".strip() if heard.done else heard.text
+
+    setattr(SondeEnvironment, tool.name, _make_method(tool))
+    return SondeEnvironment
+
+
+def _make_method(tool: Tool) -> Any:
+    """The tool as a method with the signature and the docstring from which TRL makes a schema."""
+
+    def call_tool(self: Any, **fields: Any) -> str:
+        return self._play(**fields)
+
+    properties = tool.parameters["properties"]
+    types = {name: int if shape["type"] == "integer" else str for name, shape in properties.items()}
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    given = [Parameter(name, kind, annotation=type_) for name, type_ in types.items()]
+    described = [f"    {name}: {_describe_field(shape)}" for name, shape in properties.items()]
+    method: Any = call_tool
+    method.__name__ = method.__qualname__ = tool.name
+    method.__doc__ = "\n".join([tool.description, "", "Args:", *described, "", "Returns:", "    What follows."])
+    method.__annotations__ = {**types, "return": str}
+    method.__signature__ = Signature([Parameter("self", kind), *given], return_annotation=str)
+    return method
+
+
+def _describe_field(shape: Mapping[str, Any]) -> str:
+    choices = f" (choices: {json.dumps(to_plain(shape['enum']))})" if "enum" in shape else ""
+    return f"{shape.get('description', 'The action.')}{choices}"
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
 
 
 ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")

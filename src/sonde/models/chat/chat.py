@@ -26,11 +26,13 @@ import numpy as np
 
 from sonde.core.errors import UserError, invalid
 from sonde.core.model import Probe
+from sonde.core.tools import Tool, ToolCall
 from sonde.core.types import Completion, Json, Message
 
 from .encoding import CUT, Encoder
 from .reasoning import decode_reply, find_open_mark, special_marks
 from .rendering import MessageSpan, Renderer, Said, shorten_message
+from .tool_calls import CallFormat, find_call_format, read_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,27 @@ class Chat:
         self.label = label
         self._reasoning = special_marks(tokenizer)
         self._encoder = Encoder(tokenizer, thoughts=self._reasoning)
+        self._made: dict[str, Any] = {"label": label, "template": template, "ends": ends}
         self._renderer = Renderer(tokenizer, label=label, arguments=template)
+        self._tool_chats: dict[tuple[Tool, ...], Chat] = {}
+        self._call_format: CallFormat | None = None
         self._settle_structure({*ends, *([eos] if isinstance(eos := tokenizer.eos_token_id, int) else [])})
+
+    def with_tools(self, tools: tuple[Tool, ...]) -> Chat:
+        """This chat with these tools in its template; itself if there are none. Raises `UserError` if the template
+        shows no tools, or writes calls in a form that `tool_calls.py` cannot read."""
+        if not tools:
+            return self
+        if tools not in self._tool_chats:
+            shown = {**self._made["template"], "tools": [tool.to_json() for tool in tools]}
+            made = Chat(self.tokenizer, **{**self._made, "template": shown})
+            made._call_format = find_call_format(self._renderer, made._renderer, self.label)
+            self._tool_chats[tools] = made
+        return self._tool_chats[tools]
+
+    def read_calls(self, text: str) -> tuple[ToolCall, ...]:
+        """The tool calls in a reply; none for a chat without tools."""
+        return read_calls(text, self._call_format) if self._call_format else ()
 
     @property
     def encode(self) -> Callable[[str], array[int]]:
@@ -265,7 +286,10 @@ class Chat:
 
     def _guard_messages(self, messages: Sequence[Message]) -> Said:
         guard = self._encoder.guard
-        return tuple((m.role, guard(m.content, m.role)) for m in messages)
+        roles = [m.role for m in messages]
+        if self._call_format:
+            roles[1:] = ["tool" if _called(m) else role for m, role in zip(messages, roles[1:], strict=False)]
+        return tuple((role, guard(m.content, m.role)) for m, role in zip(messages, roles, strict=True))
 
     def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
         """The completions of messages that this model sampled and whose text equals the message."""
@@ -367,6 +391,10 @@ class Chat:
             if ids := [i for _, _, i in self._encoder.find_leading(text)]:
                 return next((i for i in ids if i in known), ids[place])
         return None
+
+
+def _called(message: Message) -> bool:
+    return message.completion is not None and bool(message.completion.calls)
 
 
 def _find_places(form: str, content: str, bounds: tuple[int, int]) -> list[int]:

@@ -87,6 +87,18 @@ class Renderer:
                 )
         return text
 
+    def render_call(self, name: str, arguments: Mapping[str, Json]) -> str:
+        """Render an assistant message that calls a tool, after a user message."""
+        call = {"type": "function", "id": "callprobe", "function": {"name": name, "arguments": arguments}}
+        rows = [
+            {"role": "user", "content": self._form_content("Go.")},
+            {"role": "assistant", "content": self._form_content(""), "tool_calls": [call]},
+        ]
+        try:
+            return self.tokenizer.apply_chat_template(rows, tokenize=False, **self._arguments)
+        except Exception as error:  # a template is foreign code
+            raise UserError(f"tools: the chat template of {self.label!r} refuses a call: {error}") from error
+
     def locate_messages(
         self, said: Said, text: str, marked: Collection[int], *, speak: bool
     ) -> list[MessageSpan] | None:

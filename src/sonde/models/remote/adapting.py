@@ -145,7 +145,9 @@ def _is_about_value(part: Mapping[str, Any]) -> bool:
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The names that endpoints use for the token limit. One of them is always sent."""
-OMITTABLE = ("logprobs", "min_p", "seed", "stop", "temperature", "top_p")
+OMITTABLE = (
+    "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p",
+)  # fmt: skip
 """Fields that the configuration may leave out. `logprobs` is never left out automatically, because the caller needs the
 values."""
 _OF_ITSELF = frozenset(OMITTABLE) - {"logprobs"}

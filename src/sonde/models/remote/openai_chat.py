@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 from sonde.core import Completion, Usage
+from sonde.core.tools import ToolCall
 
 ROOM = 64 * 1024
 """Bytes that any reply may have, an error for example."""
@@ -90,7 +91,8 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
     reasoning = _read_reasoning(message)
     if refusal and not text:
         finish = "filter"
-    if text is None and refusal is None and finish == "stop" and not reasoning:
+    calls = read_tool_calls(message.get("tool_calls"))
+    if text is None and refusal is None and finish == "stop" and not reasoning and not calls:
         raise ValueError("no content")
     return Completion(
         text=text or refusal or "",
@@ -100,7 +102,20 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
         model=_read_text(data.get("model")) or model,
         weights=_read_text(data.get("system_fingerprint")) or "",
         usage=read_usage(as_mapping(data.get("usage"))),
+        calls=calls,
     )
+
+
+def read_tool_calls(rows: object) -> tuple[ToolCall, ...]:
+    """The `tool_calls` of a message, whatever is wrong with them; some hosts write the arguments as an object."""
+    calls = [as_mapping(row) for row in cast("list[object]", rows)] if isinstance(rows, list) else []
+    found: list[ToolCall] = []
+    for call in calls:
+        called = as_mapping(call.get("function"))
+        given = called.get("arguments")
+        arguments = _read_text(given if isinstance(given, str) else json.dumps(given))
+        found.append(ToolCall(_read_text(called.get("name")) or "", arguments or "", _read_text(call.get("id")) or ""))
+    return tuple(found)
 
 
 def is_whole(reply: bytes) -> bool:

@@ -94,7 +94,7 @@ class TokenEndpoint(WeightsEndpoint):
     extra: Mapping[str, Any] = EMPTY
     imprint: Mapping[str, Json] = field(default=EMPTY, metadata=HOW)
 
-    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(ids=True, logprobs=True, score=True, tools=True)
     taken: ClassVar[frozenset[str]]
     """Request fields that are sent anyway."""
 
@@ -133,7 +133,7 @@ class TokenEndpoint(WeightsEndpoint):
     # --- completions -------------------------------------------------------------------------------------------------
 
     async def generate(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        chat, adapter, version = self.chat, self.served.adapter, self.served.version
+        chat, adapter, version = self.chat.with_tools(sampling.tools), self.served.adapter, self.served.version
         prompt = chat.encode_prompt(messages)
         reply = await self.stats.count_call(self._sample(prompt.ids, sampling, adapter))
         self._check_text(reply, sampling.stop)
@@ -153,6 +153,7 @@ class TokenEndpoint(WeightsEndpoint):
             model=self.model,
             weights=version if adapter or not reply.weights else self.served.ours.get(reply.weights, reply.weights),
             usage=reply.usage,
+            calls=chat.read_calls(text),
         )
 
     def _check_text(self, sampled: SampledTokens, stop: Sequence[str]) -> None:

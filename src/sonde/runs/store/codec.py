@@ -61,11 +61,13 @@ def acts(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _is_finite(value: Any) -> bool:
     """Whether the value contains no NaN or infinity. Leaves, the most common values, are tested without a call."""
     if isinstance(value, dict | list | tuple):
-        inner = value.values() if isinstance(value, dict) else value
-        return all(type(v) in _LEAVES or _is_finite(v) for v in inner)
+        for one in value.values() if isinstance(value, dict) else value:
+            if type(one) not in _LEAVES and not _is_finite(one):
+                return False
+        return True
     if isinstance(value, float):
         return math.isfinite(value)
-    return not isinstance(value, np.ndarray) or bool(np.isfinite(value).all())
+    return not isinstance(value, np.ndarray) or value.dtype.kind == "i" or bool(np.isfinite(value).all())
 
 
 def _to_plain(value: Any) -> Any:

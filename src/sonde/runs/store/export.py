@@ -44,6 +44,8 @@ COMPLETION = {
     "weights": "text",
     "usage": "list<int64>",
     "unsent": "json",
+    "calls": "json",
+    "call_defect": "text",
 }
 """Fields of one element of `acts.completions`."""
 
@@ -197,7 +199,7 @@ def _act_rows(data: Mapping[str, Any]) -> list[Row]:
 
 
 def _completion_cell(data: Mapping[str, Any]) -> Row:
-    whole = {"open_mark": "", "unsent": [], **data}
+    whole = {"open_mark": "", "unsent": [], "calls": [], "call_defect": "", **data}
     return {name: _to_cell(whole[name], kind) for name, kind in COMPLETION.items()}
 
 

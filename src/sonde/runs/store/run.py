@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sonde._util.argument_checks import check_call
+from sonde._util.by_name import call_by_name
 from sonde.core import Trajectory
 
 from .annotations import Annotation, read_annotations
@@ -36,6 +37,20 @@ class Run:
         if (why := describe_tampering(saved)) is not None:
             warn_damage([f"{folder / CONFIG}: {why}"])
         return cls(folder, saved)
+
+    def __repr__(self) -> str:
+        env, agent = (self.config.get(name) or {} for name in ("env", "seats"))
+        who = f"{env.get('name', 'an environment')}, {agent.get('agent', {}).get('name', 'an agent')}"
+        return f"<Run {str(self.folder)!r}: {len(self)} episodes of {who}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was played, and how it ended."""
+        return call_by_name("viewer.notebook:show_run", self)
+
+    def to_frame(self, of: Literal["episodes", "turns"] = "episodes", *, library: str = "") -> Any:
+        """The numbers of every episode, or of every turn, as a data frame of pandas, or else of polars; `library` names
+        one of them. `sonde.export.columns` has the columns. Uses the saved evaluation, or computes it."""
+        return call_by_name("export.frames:run_to_frame", self, of, library)
 
     def __len__(self) -> int:
         return len(self.trajectories)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
 from sonde.evaluation.per_turn import CALLED, marked_turns
-from sonde.runs.rollout import OnDone, Plan, Seats, rollout
+from sonde.runs.rollout import OnDone, Plan, Seats, stream_trajectories
 
 from ..collect import Game
 from ..credit import Values, with_advantages
@@ -76,7 +76,7 @@ async def _play_group(
 ) -> list[Trajectory]:
     env, played = one.game.env, list[Trajectory]()
     policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
-    async for trajectory in rollout(env, policies, [one.task], Plan(k=k, seed=one.seed)):
+    async for trajectory in stream_trajectories(env, policies, [one.task], Plan(k=k, seed=one.seed)):
         played.append(trajectory)
         if on_done is not None:
             on_done(trajectory)

@@ -144,7 +144,9 @@ class ServerBackend:
             here = run_sync(self.hf.score_ids(probe))
         self.hf.release_cache()
         if self.main:
-            self.agreement.check_version(version, here, run_sync(self.server.score_ids(probe)))
+            there = run_sync(self.server.score_ids(probe))
+            run_sync(self.server.confirm_weights())  # another training may have published in between
+            self.agreement.check_version(version, here, there)
 
     def confirm(self) -> None:
         if self.main:
@@ -168,7 +170,8 @@ def wrap_model(model: Any, tokenizer: Any, online: OnlineSettings) -> HF:
 def seat_model(model: Model, online: OnlineSettings) -> LLM:
     """The policy: view and sampling follow the settings, and the distribution is not truncated."""
     shown = {name: getattr(online, name) for name in SHOWN}
-    return LLM(model=model, temperature=online.temperature, min_p=0.0, max_new_tokens=online.max_new_tokens, **shown)
+    sampling = {"temperature": online.temperature, "min_p": 0.0, "max_new_tokens": online.max_new_tokens}
+    return LLM(model=model, tools=online.tools, **sampling, **shown)
 
 
 def check_server(server: TokenEndpoint | None, online: OnlineSettings, tokenizer: Any) -> TokenEndpoint | None:

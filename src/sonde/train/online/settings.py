@@ -57,6 +57,7 @@ class OnlineSettings(Checked):
     examples: int = 0
     answer_only: bool = False
     keep_thinking: bool = False
+    tools: bool = False
     max_new_tokens: int | None = None
     template: Mapping[str, Json] = EMPTY
     max_batch: int = 256
@@ -115,7 +116,10 @@ class OnlineSettings(Checked):
             )
 
     def _check_names(self) -> None:
-        """Check that every mixed reward exists and no name occurs twice."""
+        """Check that every mixed reward exists and no name occurs twice, and that they go with `tools`."""
+        if self.tools and (self.examples or any(rewarder.asked_weights for rewarder in self.rewarders)):
+            allowed = "false with examples, which write their answers, or with rewarders that ask the model"
+            raise invalid("online: tools", self.tools, allowed)
         object.__setattr__(self, "rewarders", tuple(self.rewarders))
         names = [*RECORDED, *(name for rewarder in self.rewarders for name in rewarder.names)]
         twice = {name for name in names if names.count(name) > 1}

@@ -1,8 +1,8 @@
 """Named training settings, those of the papers and small ones: `preset("paprika_rpo")`.
 
-Papers: `paprika_*`, `starpo*` and `delta_belief*` (`papers.py`), `lmrl_TASK_METHOD` (`lmrl.py`). `tiny_*`: ours, for
-models of 0.4 M weights (`tiny.py`). What differs from the preset is listed (`overridden`): on the command line when a
-run starts, in its `data.json`, and in the report.
+Papers: `paprika_*`, `starpo*`, `delta_belief*`, `igpo` and `gain_pairs` (`papers.py`), `lmrl_TASK_METHOD` (`lmrl.py`).
+`tiny_*`: ours, for models of 0.4 M weights (`tiny.py`). What differs from the preset is listed (`overridden`): on the
+command line when a run starts, in its `data.json`, and in the report.
 """
 
 from __future__ import annotations

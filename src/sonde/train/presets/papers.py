@@ -1,8 +1,9 @@
-"""The published settings of PAPRIKA, StarPO and ΔBelief-RL.
+"""The published settings of PAPRIKA, StarPO, ΔBelief-RL, IGPO and *Learning to Ask Informative Questions*.
 
 Sources: PAPRIKA (Tajwar et al. 2025), section 4 and appendix C, and its code; ΔBelief-RL (2026), section 4.1 and
-appendices E and F, and its code. Each `source` names what the papers do not print and what is ours. How PAPRIKA samples
-its training episodes is in `train.paprika`. `delta_belief` is ΔBelief-RL, `starpo` that paper's baseline, both as the
+appendices E and F, and its code; IGPO and preference pairs by gain: `train.igpo` and `train.gain_pairs`. Each `source`
+names what the papers do not print and what is ours. How PAPRIKA samples its training episodes is in `train.paprika`.
+`delta_belief` is ΔBelief-RL, `starpo` that paper's baseline, both as the
 paper has them. `delta_belief_code` and `starpo_code` are all that its code does: the rule of the game and the length of
 a reply (`twenty_questions`, rules=code), and for ΔBelief the question that is asked and the zeros with which games that
 have ended enter the means. `_4b` are the settings of the larger model. Models that can think are told not to.
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..credit import TurnWise
+from ..igpo import NormalisedReturn, ProbabilityGain
 from ..online.settings import OnlineSettings
 from ..rewarders import BeliefGain
 from ..rewards import RewardMix
@@ -77,6 +79,27 @@ def _take_code(known: Training) -> Training:
     return replace(known, online=online, plays=plays, source=f"{known.source}; {told}")
 
 
+IGPO = Training(
+    objective="grpo",
+    options={
+        "clip_low": 0.2, "clip_high": 0.2, "aggregation": "seq-mean-token-mean", "kl": 0.001, "kl_ratio": False,
+    },
+    online=OnlineSettings(
+        k=16, temperature=1.0, rewards=RewardMix.from_paper("igpo"), rewarders=(ProbabilityGain(),),
+        credit=NormalisedReturn(),
+    ),
+    settings=TrainSettings(
+        lr=1e-6, batch_size=512, max_steps=180, micro_batch=2, schedule="constant", warmup=0.0, weight_decay=0.01,
+        clip=1.0, bf16=True, gradient_checkpointing=True, save_steps=12,
+    ),
+    source=(
+        "IGPO (arXiv 2510.14967), equations 3 to 8: rewards, credit and loss; its code: 32 tasks of 16 games a step, "
+        "temperature 1, clip .2, KL .001 without a ratio, rate 1e-6, constant, AdamW, -2 for an unreadable end, "
+        "discount 1; success in place of F1, how long and when to save: ours"
+    ),
+)  # fmt: skip
+
+
 _STARPO_4B = replace(STARPO, settings=replace(STARPO.settings, lr=3e-5))
 PAPERS: Mapping[str, Training] = {
     "paprika_sft": Training(objective="sft", settings=_PAPRIKA, source=_PAPRIKA_SOURCE),
@@ -92,6 +115,24 @@ PAPERS: Mapping[str, Training] = {
     "delta_belief_4b": DELTA_BELIEF,
     "delta_belief_code": _take_code(DELTA_BELIEF),
     "delta_belief_code_4b": _take_code(DELTA_BELIEF),
+    "igpo": IGPO,
+    "gain_pairs": Training(
+        objective="dpo", options={"beta": 0.1},
+        settings=TrainSettings(
+            lr=2e-5, epochs=1.0, batch_size=8, micro_batch=4, warmup=0.1, bf16=True, gradient_checkpointing=True,
+            max_tokens=1024,
+            lora=LoraSettings(
+                r=128, alpha=32.0, dropout=0.1,
+                targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+            ),
+            save_steps=50,
+        ),
+        source=(
+            "Learning to Ask Informative Questions (arXiv 2406.17453), section 3: DPO of high over low expected gain; "
+            "its code: beta .1, rate 2e-5, cosine, warm-up .1, batch 8, 1 epoch, LoRA of rank 128 with alpha 32, "
+            "1,024 tokens; when to save: ours"
+        ),
+    ),
     "delta_belief_sft": Training(
         objective="sft",
         learning=Learning(

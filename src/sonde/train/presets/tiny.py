@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from ..credit import GAE, ReturnToGo
+from ..igpo import ProbabilityGain
 from ..online.settings import OnlineSettings
 from ..rewarders import BeliefGain, ExactGain
 from ..rewards import RewardMix
 from ..selection import SFTRule, ShareRule
 from ..settings import TrainSettings
 from ..training import Learning, Training
-from .papers import DELTA_BELIEF, STARPO
+from .papers import DELTA_BELIEF, IGPO, STARPO
 
 _TINY = TrainSettings(batch_size=32, micro_batch=32, micro_tokens=8192, warmup=0.0, save_steps=10)
 _TINY_SOURCE = "ours: models of 0.4 M weights on their own play of maze and best_arm, one CPU thread; not tuned"
@@ -57,6 +58,7 @@ TINY: Mapping[str, Training] = {
     ),
     "tiny_starpo": _shrink_preset(STARPO),
     "tiny_delta_belief": _shrink_preset(DELTA_BELIEF, rewarders=(BeliefGain(template="answer"),)),
+    "tiny_igpo": _shrink_preset(IGPO, rewarders=(ProbabilityGain(template="answer"),)),
     "tiny_exact_gain": _shrink_preset(
         DELTA_BELIEF,
         rewards=RewardMix({"success": 2.0, "turns": -0.05, "invalid": -5.0, "repeated": -1.0, "truth_gain": 0.1}),

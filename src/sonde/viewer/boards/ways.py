@@ -12,7 +12,11 @@ _STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 def draw_maze(ep: Episode, reveal: bool) -> Pen | None:
-    """The map, the goal and the path so far. The agent's position is hidden if it sees only the walls around it."""
+    """The map, the goal and the path so far. If only the history is told, the walls around the place, until all is
+    revealed; if the map is told, but not the place, the map without it."""
+    env: Any = ep.env
+    if env.view_kind == "history" and not reveal:
+        return _draw_surroundings(ep)
     state: Any = ep.state
     layout, place = state.layout, state.place
     rows, cols = len(layout), max(map(len, layout))
@@ -36,6 +40,21 @@ def draw_maze(ep: Episode, reveal: bool) -> Pen | None:
         r, c = place[0] + down, place[1] + right
         if layout[r][c] != "#":
             pen.add_place(c * side, r * side, side, side, f"move {direction}")
+    return pen
+
+
+def _draw_surroundings(ep: Episode) -> Pen:
+    """The four cells around the present one, which is all that is told of the place."""
+    state: Any = ep.state
+    side, (row, col) = 40, state.place
+    pen = Pen(3 * side, 3 * side, f"A place in an unknown maze and the ways from it, {len(ep.turns)} moves")
+    pen.add_circle(1.5 * side, 1.5 * side, side * 0.3, "b-me")
+    for direction, (down, right) in _STEPS.items():
+        x, y = (1 + right) * side, (1 + down) * side
+        if state.layout[row + down][col + right] == "#":
+            pen.add_rect(x, y, side, side, "b-wall")
+        else:
+            pen.add_place(x, y, side, side, f"move {direction}")
     return pen
 
 

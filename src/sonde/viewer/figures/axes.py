@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sonde.evaluation.metrics import Estimate
 
-from .svg import FLOOR, PALETTE, REFERENCE, STYLE, VARIABLES, render_svg
+from .svg import FLOOR, PALETTE, REFERENCE, STYLE, VARIABLES, Drawing
 
 WIDTH, HEIGHT = 4.5, 2.8
 """Inches; a figure is scaled to its card, at most 520 pixels wide."""
@@ -120,7 +120,6 @@ class Line(NamedTuple):
 
 def draw_lines(
     lines: Sequence[Line],
-    name: str,
     about: str,
     labels: Mapping[str, Any],
     *,
@@ -128,7 +127,7 @@ def draw_lines(
     turns: tuple[int, int] | None = None,
     ticks: Sequence[tuple[float, str]] = (),
     from_zero: bool = False,
-) -> str:
+) -> Drawing:
     """A figure of curves with bands, each labelled at its end. `labels` go to `Axes.set`; `turns` are the first and
     last value of an axis of turns."""
     with figure_axes(right=0.76) as ax:
@@ -142,7 +141,7 @@ def draw_lines(
         if ticks:
             ax.set_xticks([x for x, _ in ticks], [text for _, text in ticks])
         label_ends(ax, [(scale * line.values[-1].mean, line.style) for line in lines])
-        return render_svg(ax.figure, name, about)
+        return Drawing(ax.figure, about)
 
 
 def label_ends(ax: Any, ends: Sequence[tuple[float, AgentStyle]]) -> None:

@@ -18,7 +18,7 @@ from sonde.evaluation.metrics import Estimate
 from ..evaluated_runs import EvaluatedRun
 from ..templating import to_compact_json
 from .axes import AgentStyle, Line, draw_lines, figure_axes, label_ends, plot_estimates, plot_line, set_turn_ticks
-from .svg import GRID, MUTED, render_svg
+from .svg import GRID, MUTED, Drawing
 
 _FADED = 0.45
 _FEW = 3
@@ -85,19 +85,19 @@ def _format_setting(setting: Mapping[str, Any], key: str) -> str:
     return to_compact_json(value, 60)
 
 
-def draw_beliefs(runs: Sequence[RunBeliefs], anchor: str, title: str) -> dict[str, str | None]:
+def draw_beliefs(runs: Sequence[RunBeliefs], title: str) -> dict[str, Drawing | None]:
     """The figures of a section by name, None if no run has the numbers."""
     compared = [run for run in runs if run.parts["all"].divergence]
     return {
-        "belief": _draw_by_outcome(runs, f"{anchor}-bo", title) if runs else None,
-        "believed": _draw_believed_and_exact(compared, f"{anchor}-bx", title) if compared else None,
-        "divergence": _draw_divergence(compared, f"{anchor}-bk", title) if compared else None,
-        "reliability": _draw_reliability(compared, f"{anchor}-br", title) if compared else None,
-        "updating": _draw_updating_factors(compared, f"{anchor}-bu", title) if _list_factors(compared) else None,
+        "belief": _draw_by_outcome(runs, title) if runs else None,
+        "believed": _draw_believed_and_exact(compared, title) if compared else None,
+        "divergence": _draw_divergence(compared, title) if compared else None,
+        "reliability": _draw_reliability(compared, title) if compared else None,
+        "updating": _draw_updating_factors(compared, title) if _list_factors(compared) else None,
     }
 
 
-def _draw_by_outcome(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
+def _draw_by_outcome(runs: Sequence[RunBeliefs], title: str) -> Drawing:
     with figure_axes(left=0.15, right=0.76) as ax:
         ends: list[tuple[float, AgentStyle]] = []
         for run in runs:
@@ -110,7 +110,7 @@ def _draw_by_outcome(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
         ax.set(xlabel="turns", ylabel="ln b of the truth (nats)")
         set_turn_ticks(ax, 0, _last_turn(runs))
         label_ends(ax, ends)
-        return render_svg(ax.figure, name, f"Elicited log-probability of the truth by turn and outcome in {title}")
+        return Drawing(ax.figure, f"Elicited log-probability of the truth by turn and outcome in {title}")
 
 
 def _count_enough(reached: Sequence[int]) -> int:
@@ -126,7 +126,7 @@ def _last_turn(runs: Sequence[RunBeliefs]) -> int:
     return max(1, *(len(run.parts["all"].target) - 1 for run in runs))
 
 
-def _draw_believed_and_exact(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
+def _draw_believed_and_exact(runs: Sequence[RunBeliefs], title: str) -> Drawing:
     with figure_axes(right=0.76) as ax:
         ends: list[tuple[float, AgentStyle]] = []
         for run in runs:
@@ -142,17 +142,17 @@ def _draw_believed_and_exact(runs: Sequence[RunBeliefs], name: str, title: str) 
         ax.set(xlabel="turns", ylabel="probability of the truth", ylim=(0, 1.02))
         set_turn_ticks(ax, 0, _last_turn(runs))
         label_ends(ax, ends)
-        return render_svg(ax.figure, name, f"Probability of the truth by turn, as believed and exact, in {title}")
+        return Drawing(ax.figure, f"Probability of the truth by turn, as believed and exact, in {title}")
 
 
-def _draw_divergence(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
+def _draw_divergence(runs: Sequence[RunBeliefs], title: str) -> Drawing:
     lines = [Line(run.style, run.parts["all"].divergence) for run in runs]
     about = f"Divergence of the belief from the exact posterior by turn in {title}"
     labels = {"xlabel": "turns", "ylabel": "KL(exact || believed) (bits)"}
-    return draw_lines(lines, name, about, labels, turns=(0, _last_turn(runs)), from_zero=True)
+    return draw_lines(lines, about, labels, turns=(0, _last_turn(runs)), from_zero=True)
 
 
-def _draw_reliability(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
+def _draw_reliability(runs: Sequence[RunBeliefs], title: str) -> Drawing:
     with figure_axes(right=0.76) as ax:
         ends: list[tuple[float, AgentStyle]] = []
         top = 0.05
@@ -173,7 +173,7 @@ def _draw_reliability(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
         ax.plot([0, top], [0, top], color=GRID, linewidth=1.4, zorder=0)
         ax.set(xlabel="believed", ylabel="share true", xlim=(-0.02 * top, top), ylim=(-0.02 * top, top))
         label_ends(ax, ends)
-        return render_svg(ax.figure, name, f"Reliability of beliefs about candidates in {title}")
+        return Drawing(ax.figure, f"Reliability of beliefs about candidates in {title}")
 
 
 def _list_factors(runs: Sequence[RunBeliefs]) -> list[tuple[AgentStyle, str, Estimate]]:
@@ -185,7 +185,7 @@ def _list_factors(runs: Sequence[RunBeliefs]) -> list[tuple[AgentStyle, str, Est
     return rows
 
 
-def _draw_updating_factors(runs: Sequence[RunBeliefs], name: str, title: str) -> str:
+def _draw_updating_factors(runs: Sequence[RunBeliefs], title: str) -> Drawing:
     rows = _list_factors(runs)
     height = 0.62 + max(0.8, 0.34 * len(rows))
     several = len({style.name for style, _, _ in rows}) > 1
@@ -210,7 +210,7 @@ def _draw_updating_factors(runs: Sequence[RunBeliefs], name: str, title: str) ->
         )
         ax.spines.left.set_visible(False)
         ax.grid(axis="x")
-        return render_svg(ax.figure, name, f"Updating factors with 95 % intervals in {title}")
+        return Drawing(ax.figure, f"Updating factors with 95 % intervals in {title}")
 
 
 def tabulate_beliefs(found: RunBeliefs) -> list[TableRow]:

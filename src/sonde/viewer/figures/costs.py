@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sonde.evaluation.metrics import Estimate
 
 from .axes import AgentStyle, figure_axes, label_ends
-from .svg import render_svg
+from .svg import Drawing
 
 
 class CostPoint(NamedTuple):
@@ -24,7 +24,7 @@ class CostPoint(NamedTuple):
     whole: bool
 
 
-def draw_costs(points: Sequence[CostPoint], name: str, about: str) -> str | None:
+def draw_costs(points: Sequence[CostPoint], about: str) -> Drawing | None:
     """Scores with 95 % intervals over tokens per episode, on a logarithmic axis; a hollow point played only a part of
     the suite. None where no agent called a model."""
     if not any(point.tokens > 0 for point in points):
@@ -47,4 +47,4 @@ def draw_costs(points: Sequence[CostPoint], name: str, about: str) -> str | None
         ax.xaxis.set_minor_formatter("")
         ax.grid(axis="y")
         label_ends(ax, [(point.score.mean, point.style) for point in points])
-        return render_svg(ax.figure, name, about)
+        return Drawing(ax.figure, about)

@@ -18,6 +18,7 @@ from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.regret import MeanCurve
 
 from .axes import AgentStyle, Line, draw_lines
+from .svg import Drawing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,32 +51,30 @@ def compute_regret_curves(env: Env[Any], trajectories: Iterable[Trajectory]) -> 
     )
 
 
-def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], anchor: str, title: str) -> dict[str, str | None]:
+def draw_regret(runs: Sequence[tuple[AgentStyle, RegretCurves]], title: str) -> dict[str, Drawing | None]:
     """The figures of a section by name, None if no run has the numbers."""
 
     def draw_curve(
-        kind: str, about: str, curve: Callable[[RegretCurves], MeanCurve | None], xlabel: str, ylabel: str, *,
+        about: str, curve: Callable[[RegretCurves], MeanCurve | None], xlabel: str, ylabel: str, *,
         by_tokens: bool = False,
-    ) -> str | None:  # fmt: skip
+    ) -> Drawing | None:  # fmt: skip
         lines = [
             Line(style, _to_estimates(found), (of.tokens or ()) if by_tokens else range(1, len(found.mean) + 1))
             for style, of in runs
             if (found := curve(of)) is not None and (of.tokens is not None or not by_tokens)
         ]
         labels = {"xlabel": xlabel, "ylabel": ylabel}
-        return draw_lines(lines, f"{anchor}-{kind}", f"{about} in {title}", labels, from_zero=True) if lines else None
+        return draw_lines(lines, f"{about} in {title}", labels, from_zero=True) if lines else None
 
     lost, period = "cumulative regret", "period"
     frequency = "K × least action frequency"
     return {
-        "regret": draw_curve("r", "Mean cumulative regret", lambda of: of.regret, "sub-episodes", lost),
-        "regret_by_tokens": draw_curve("rt", "Regret by tokens", lambda of: of.regret, "tokens", lost, by_tokens=True),
+        "regret": draw_curve("Mean cumulative regret", lambda of: of.regret, "sub-episodes", lost),
+        "regret_by_tokens": draw_curve("Regret by tokens", lambda of: of.regret, "tokens", lost, by_tokens=True),
         "suffix_failures": draw_curve(
-            "sf", "Suffix failure frequency", lambda of: of.suffix_failures, period, "suffix failures (share)"
+            "Suffix failure frequency", lambda of: of.suffix_failures, period, "suffix failures (share)"
         ),
-        "least_action": draw_curve(
-            "ma", "Scaled minimum action frequency", lambda of: of.least_action, period, frequency
-        ),
+        "least_action": draw_curve("Scaled minimum action frequency", lambda of: of.least_action, period, frequency),
     }
 
 

@@ -16,6 +16,7 @@ from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.roles import RoleGrades, grade_run, has_roles
 
 from .axes import AgentStyle, Line, draw_lines
+from .svg import Drawing
 
 _STEPS = 20
 """Intervals of the axis of ranks."""
@@ -36,26 +37,26 @@ def grade_episodes(env: Env[Any], trajectories: Iterable[Trajectory]) -> Graded 
     return grade_run(env, chain((first,), played))
 
 
-def draw_roles(runs: Sequence[tuple[AgentStyle, Graded]], anchor: str, title: str) -> dict[str, str | None]:
+def draw_roles(runs: Sequence[tuple[AgentStyle, Graded]], title: str) -> dict[str, Drawing | None]:
     """The figures of a section by name, None where no run has the numbers."""
 
-    def draw_curve(kind: str, about: str, values: Values, ylabel: str) -> str | None:
+    def draw_curve(about: str, values: Values, ylabel: str) -> Drawing | None:
         lines = [
             Line(style, [e for _, e in curve], [turn for turn, _ in curve])
             for style, graded in runs
             if (curve := _curve(graded, values))
         ]
         labels = {"xlabel": "turn", "ylabel": ylabel}
-        return draw_lines(lines, f"{anchor}-{kind}", f"{about} in {title}", labels, from_zero=True) if lines else None
+        return draw_lines(lines, f"{about} in {title}", labels, from_zero=True) if lines else None
 
     return {
         "updater": draw_curve(
-            "ru", "Distance of the updater's text from the exact posterior",
+            "Distance of the updater's text from the exact posterior",
             lambda g: {u.turn: u.distance for u in g.updates}, "Hellinger distance",
         ),
-        "sampler": _draw_ranks(runs, f"{anchor}-rs", f"Ranks of sampled worlds in {title}"),
+        "sampler": _draw_ranks(runs, f"Ranks of sampled worlds in {title}"),
         "policy": draw_curve(
-            "rp", "Regret of the policy in the sampled world", lambda g: {p.turn: p.regret for p in g.policies},
+            "Regret of the policy in the sampled world", lambda g: {p.turn: p.regret for p in g.policies},
             "regret in the sampled world",
         ),
     }  # fmt: skip
@@ -76,7 +77,7 @@ def _within(rows: Iterable[tuple[str, Mapping[int, float]]], part: Sequence[int]
             yield task, sum(found) / len(found)
 
 
-def _draw_ranks(runs: Sequence[tuple[AgentStyle, Graded]], name: str, about: str) -> str | None:
+def _draw_ranks(runs: Sequence[tuple[AgentStyle, Graded]], about: str) -> Drawing | None:
     """Share of ranks at most x, over x: the diagonal if samples are drawn as believed."""
     at = [i / _STEPS for i in range(_STEPS + 1)]
     lines = [
@@ -84,7 +85,7 @@ def _draw_ranks(runs: Sequence[tuple[AgentStyle, Graded]], name: str, about: str
         for style, graded in runs
         if (ranked := [(task, ranks) for task, g in graded if (ranks := [r for s in g.samples for r in s.ranks])])
     ]
-    return draw_lines(lines, name, about, {"xlabel": "rank", "ylabel": "share of samples"}) if lines else None
+    return draw_lines(lines, about, {"xlabel": "rank", "ylabel": "share of samples"}) if lines else None
 
 
 def _share_below(ranked: Sequence[tuple[str, Sequence[float]]], x: float) -> Estimate:

@@ -17,7 +17,7 @@ from sonde.evaluation.per_turn import MANY, pass_curve
 from ..evaluated_runs import Section
 from ..information_losses import CAUSES, Losses
 from .axes import WIDTH, AgentStyle, Line, draw_lines, figure_axes, label_ends, label_rows, plot_line, set_turn_ticks
-from .svg import GRID, INK, MUTED, PAPER, STYLE, render_svg
+from .svg import GRID, INK, MUTED, PAPER, STYLE, Drawing
 
 _TINT = 0.32
 _PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "format": ""}
@@ -34,16 +34,16 @@ class Histogram(NamedTuple):
     note: str
 
 
-def draw_success(section: Section, name: str) -> str:
+def draw_success(section: Section) -> Drawing:
     """Share of episodes won within n turns."""
     found = [run.evaluation.within for run in section.runs]
     lines = [Line(r.style, ys, range(1, len(ys) + 1)) for r, ys in zip(section.runs, found, strict=True)]
     about = f"Share of episodes won within n turns in {section.title}"
     labels = {"xlabel": "turns", "ylabel": "episodes won (%)", "ylim": _PERCENT}
-    return draw_lines(lines, name, about, labels, scale=100, turns=(1, section.max_turns))
+    return draw_lines(lines, about, labels, scale=100, turns=(1, section.max_turns))
 
 
-def draw_pass_at_k(section: Section, name: str) -> str | None:
+def draw_pass_at_k(section: Section) -> Drawing | None:
     """pass@k over k, up to each run's samples per task; None without a run of many samples."""
     runs = [run for run in section.runs if run.evaluation.k >= MANY]
     if not runs:
@@ -56,10 +56,10 @@ def draw_pass_at_k(section: Section, name: str) -> str | None:
     ticks = [(i, str(2**i)) for i in range(most.bit_length())]
     about = f"Share of tasks won by at least one of k samples in {section.title}"
     labels = {"xlabel": "samples k", "ylabel": "pass@k (%)", "ylim": _PERCENT}
-    return draw_lines(lines, name, about, labels, scale=100, ticks=ticks)
+    return draw_lines(lines, about, labels, scale=100, ticks=ticks)
 
 
-def draw_wasted_turns(section: Section, what: str, name: str) -> str | None:
+def draw_wasted_turns(section: Section, what: str) -> Drawing | None:
     """The share of episodes in which turn 1, 2, ... was marked `invalid` or `repeated`; None if none was."""
     runs = [run for run in section.runs if run.evaluation.wasted[what]]
     if not any(point.mean for run in runs for point in run.evaluation.wasted[what]):
@@ -67,11 +67,11 @@ def draw_wasted_turns(section: Section, what: str, name: str) -> str | None:
     found = [run.evaluation.wasted[what] for run in runs]
     lines = [Line(run.style, ys, range(1, len(ys) + 1)) for run, ys in zip(runs, found, strict=True)]
     about = f"Share of {what} turns by turn in {section.title}"
-    labels = {"xlabel": "turn", "ylabel": f"{what} (% of running episodes)", "ylim": _PERCENT}
-    return draw_lines(lines, name, about, labels, scale=100, turns=(1, section.max_turns))
+    labels = {"xlabel": "turn", "ylabel": f"{what} (% of episodes)", "ylim": _PERCENT}
+    return draw_lines(lines, about, labels, scale=100, turns=(1, section.max_turns))
 
 
-def draw_entropy(section: Section, name: str) -> str | None:
+def draw_entropy(section: Section) -> Drawing | None:
     """Mean posterior entropy after each turn; None if no run has it."""
     runs = [(run, values) for run in section.runs if (values := run.evaluation.entropy)]
     if not runs:
@@ -83,10 +83,10 @@ def draw_entropy(section: Section, name: str) -> str | None:
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1])
         set_turn_ticks(ax, 0, section.max_turns)
         label_ends(ax, [(values[-1], run.style) for run, values in runs])
-        return render_svg(ax.figure, name, f"Mean posterior entropy in bits after each turn in {section.title}")
+        return Drawing(ax.figure, f"Mean posterior entropy in bits after each turn in {section.title}")
 
 
-def draw_turns(section: Section, name: str) -> str:
+def draw_turns(section: Section) -> Drawing:
     """Histogram of the turns of an episode, won and not won."""
     rows: list[Histogram] = []
     for run in section.runs:
@@ -100,10 +100,10 @@ def draw_turns(section: Section, name: str) -> str:
         ax.set(xlabel="turns played")
         first = 0 if any(r.turns == 0 for run in section.runs for r in run.rows) else 1
         set_turn_ticks(ax, first, section.max_turns)
-        return render_svg(ax.figure, name, f"Histogram of turns played in {section.title}")
+        return Drawing(ax.figure, f"Histogram of turns played in {section.title}")
 
 
-def draw_efficiency(section: Section, name: str) -> str | None:
+def draw_efficiency(section: Section) -> Drawing | None:
     """Histogram of the efficiency of single questions; None if no turn has one."""
     rows: list[Histogram] = []
     for run in section.runs:
@@ -115,7 +115,7 @@ def draw_efficiency(section: Section, name: str) -> str | None:
         return None
     with _histogram_axes(rows, width=0.9 / _BINS) as ax:
         ax.set(xlabel="efficiency of a question (1 = best question)", xlim=(-0.02, 1.02))
-        return render_svg(ax.figure, name, f"Histogram of the efficiency of single questions in {section.title}")
+        return Drawing(ax.figure, f"Histogram of the efficiency of single questions in {section.title}")
 
 
 def _to_shares(counts: Mapping[float, int], n: int) -> dict[float, float]:
@@ -146,7 +146,7 @@ def _histogram_axes(rows: Sequence[Histogram], width: float) -> Iterator[Any]:
 # --- bits lost --------------------------------------------------------------------------------------------------------
 
 
-def draw_losses_by_turn(style: AgentStyle, found: Losses, top: float, name: str) -> str:
+def draw_losses_by_turn(style: AgentStyle, found: Losses, top: float) -> Drawing:
     """Bits gained and lost at each turn, by cause; `top` is the scale that the agents of a section share."""
     with figure_axes(left=0.13) as ax:
         bottom = [0.0] * len(found.taken)
@@ -159,10 +159,10 @@ def draw_losses_by_turn(style: AgentStyle, found: Losses, top: float, name: str)
         ax.grid(axis="y")
         set_turn_ticks(ax, 1, len(bottom))
         about = f"Bits of the best question at each turn of {style.name}, taken and lost by cause"
-        return render_svg(ax.figure, name, about)
+        return Drawing(ax.figure, about)
 
 
-def draw_total_losses(rows: Sequence[tuple[AgentStyle, Losses]], name: str) -> str:
+def draw_total_losses(rows: Sequence[tuple[AgentStyle, Losses]]) -> Drawing:
     """Bits of the best questions per episode: taken, or lost and why. One bar per agent."""
     height = 0.62 + 0.12 + 0.34 * len(rows)
     with figure_axes(height, left=0.27, right=0.9, bottom=0.62) as ax:
@@ -176,13 +176,13 @@ def draw_total_losses(rows: Sequence[tuple[AgentStyle, Losses]], name: str) -> s
             share = f" {100 * sum(found.taken) / found.best_bits:.0f} %" if found.best_bits > 0 else " n/a"
             ax.text(left, y, share, va="center", fontsize=8.5)
         label_rows(ax, [style for style, _ in rows])
-        ax.set(xlabel="best questions per episode (bits), and the share taken", ylim=(len(rows) - 0.5, -0.5))
+        ax.set(xlabel="best questions (bits per episode), share taken", ylim=(len(rows) - 0.5, -0.5))
         ax.spines.left.set_visible(False)
         ax.grid(axis="x")
-        return render_svg(ax.figure, name, "Bits of the best questions per episode, taken and lost by cause, per agent")
+        return Drawing(ax.figure, "Bits of the best questions per episode, taken and lost by cause, per agent")
 
 
-def draw_loss_key(name: str) -> str:
+def draw_loss_key() -> Drawing:
     """The patterns of the two figures about losses."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -198,7 +198,7 @@ def draw_loss_key(name: str) -> str:
             x, y = (0.1, 1.2, 3.0)[i % 3], 0.26 - 0.22 * (i // 3)
             ax.add_patch(Rectangle((x, y), 0.22, 0.14, **_fill_style(MUTED, cause)))
             ax.text(x + 0.3, y + 0.07, text if cause == "taken" else f"lost: {text}", va="center", fontsize=8.5)
-        return render_svg(figure, name, "Key: " + ", ".join(names.values()))
+        return Drawing(figure, "Key: " + ", ".join(names.values()))
 
 
 def _fill_style(colour: str, key: str) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _fill_style(colour: str, key: str) -> dict[str, Any]:
 # --- stages of a training ---------------------------------------------------------------------------------------------
 
 
-def draw_stages(rows: Sequence[tuple[AgentStyle, Estimate]], name: str, title: str) -> str:
+def draw_stages(rows: Sequence[tuple[AgentStyle, Estimate]], title: str) -> Drawing:
     """Success with its interval, one row per stage of a training, in the order given."""
     height = 0.62 + max(1.2, 0.42 * len(rows))
     with figure_axes(height, left=0.27, right=0.88) as ax:
@@ -232,4 +232,4 @@ def draw_stages(rows: Sequence[tuple[AgentStyle, Estimate]], name: str, title: s
         ax.spines.left.set_visible(False)
         ax.grid(axis="x")
         won = ", ".join(f"{style.name} {100 * e.mean:.0f} %" for style, e in rows)
-        return render_svg(ax.figure, name, f"Episodes won by stage in {title}: {won}")
+        return Drawing(ax.figure, f"Episodes won by stage in {title}: {won}")

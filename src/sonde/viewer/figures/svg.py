@@ -1,14 +1,14 @@
-"""Figures as inline SVG: equal bytes for equal figures, text as text, colours as CSS variables.
+"""Drawings, and how a page shows them: inline SVG, equal bytes for equal figures, colours as CSS variables.
 
 A page has a light and a dark theme, so a figure does not fix its colours: each is one of those below, written as a CSS
-variable.
+variable. `sonde.figures` saves the same drawings as files.
 """
 
 from __future__ import annotations
 
 import re
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 INK, MUTED, GRID, PAPER = "#1b1f24", "#69707a", "#dde1e6", "#fffffe"
 FLOOR, REFERENCE = "#8b929b", "#30363d"
@@ -54,15 +54,26 @@ _NOISE = re.compile(r'<metadata>.*?</metadata>|<style.*?</style>|<g [^>]*/>| tra
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 
 
-def render_svg(figure: Any, name: str, description: str) -> str:
-    """Render a figure as an `<svg>` element. `name` is the prefix of its ids, so that figures of a page do not clash.
+class Drawing(NamedTuple):
+    """A figure of matplotlib, and its text alternative."""
 
-    Artists whose gid is `agent-N` become elements of class `of-agent agent-N`.
-    """
-    buffer = StringIO()
-    figure.savefig(
-        buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    )
+    figure: Any
+    about: str
+
+    def to_svg(self, name: str) -> str:
+        """Render an `<svg>` element. `name` is the prefix of its ids, so that figures of a page do not clash.
+
+        Artists whose gid is `agent-N` become elements of class `of-agent agent-N`.
+        """
+        return _render_svg(self.figure, name, self.about)
+
+
+def _render_svg(figure: Any, name: str, description: str) -> str:
+    from matplotlib import rc_context
+
+    buffer, about = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="svg", transparent=True, metadata=about)
     text = buffer.getvalue()
     body = text[text.index("<svg") :].split(">", 1)[1]
     width, height = (72 * side for side in figure.get_size_inches())

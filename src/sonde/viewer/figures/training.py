@@ -16,7 +16,7 @@ from sonde._util.escaping import make_visible
 
 from ..training_history import Series, TrainingHistory, describe_training
 from .axes import WIDTH, figure_axes, spread_labels
-from .svg import FLOOR, INK, MUTED, PALETTE, render_svg
+from .svg import FLOOR, INK, MUTED, PALETTE, Drawing
 
 SMOOTH_FROM = 60
 """A curve with more points than this is drawn with a moving mean."""
@@ -259,7 +259,7 @@ def _draw_panel(panel: Panel, history: TrainingHistory, colour: str, name: str) 
         return Figure(
             title=panel.title,
             caption=_ON_POLICY if "loss" in panel.lines and "ratio" in history.series else panel.caption,
-            svg=render_svg(ax.figure, name, _describe_panel(panel, history)),
+            svg=Drawing(ax.figure, _describe_panel(panel, history)).to_svg(name),
         )
 
 

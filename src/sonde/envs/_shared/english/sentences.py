@@ -32,7 +32,7 @@ from .tokens import (
 
 # --- speech acts ------------------------------------------------------------------------------------------------------
 
-Kind = Literal["asks", "open", "several", "unclear"]
+Kind = Literal["asks", "open", "several", "unclear", "nothing"]
 LONGEST = 600
 """Maximum characters of a message; longer ones are unclear."""
 
@@ -97,6 +97,20 @@ def read_act(said: str) -> SpeechAct:
         return SpeechAct("unclear")
     opened = [act for part in parts[: asked + 1] if _is_open((act := _strip_frames(part)).words)]
     return opened[-1]._replace(kind="open") if opened else act
+
+
+def is_question(said: str) -> bool:
+    """Whether a message asks something, understood or not: it has the form of a question, or states something of "it".
+
+    >>> [is_question(said) for said in ("Is it glorpish", "Glorpish?", "It is a glorp!", "Nice weather today.")]
+    [True, True, True, False]
+    """
+    act = read_act(said)
+    asks = "?" in said or act.guess or act.kind in ("open", "several")
+    return asks or not (word_set("aux") | _SUBJECTS).isdisjoint(act.words[:1])
+
+
+_SUBJECTS = frozenset(("it", "this", "that", "he", "she", "they"))
 
 
 _BACK = frozenset(("no", "nope", "wait", "actually"))

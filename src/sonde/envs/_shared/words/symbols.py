@@ -19,6 +19,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonde.core import AGENT, EMPTY, Belief, Filter, Frozen, Outcome, Rng, Step, TabularEnv, Turn
+from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from ..answer import AnswerTags, parse_answer, read_answer, tag_answer
@@ -164,6 +165,9 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
 
     def actions(self, state: SpellingState) -> Sequence[str] | None:
         return self.allowed_symbols
+
+    def answer_schema(self, public: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        return choice_schema(self.allowed_symbols, "The symbol for this place.")
 
     def say(self, answer: str) -> str:
         return tag_answer(answer)

@@ -37,7 +37,7 @@ def write(found: Mapping[str, str]) -> None:
 
 
 def main() -> None:
-    presets = sonde.find("twenty_questions").presets
+    presets = sonde.core.find("twenty_questions").presets
     write(
         dict.fromkeys(presets, "0" * len(topic_knowledge().names))
     )  # tasks carry their difficulty, so there must be some

@@ -21,9 +21,9 @@ from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
+from sonde.train.by_name import DATA, learn, learn_online, prepare_data
 from sonde.train.collect import Game, Picks, collect_episodes, load_trajectories
 from sonde.train.curriculum import UCB, Curriculum
-from sonde.train.learn import DATA, learn, learn_online, prepare_data
 from sonde.train.model_io import load_model
 from sonde.train.paprika import Paprika, run_pipeline
 from sonde.train.selection import SFTRule

@@ -174,6 +174,11 @@ def _ended_by_rules(t: Trajectory) -> bool:
 def _ensure_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:
     """The trajectories as the model sampled them, or as it would have."""
     if learning.encode or not all(has_ids(t) for t in trajectories):
+        if calling := next((t for t in trajectories if t.policies.get(AGENT, {}).get("tools")), None):
+            raise UserError(
+                f"trajectory {calling.id}: its agent acted by tool calls; allowed: with the token ids that the trained "
+                "model sampled, or of an agent that writes its answers"
+            )
         shown = LLM(model=HF(model=chat.label), **{name: getattr(learning, name) for name in SHOWN})
         return [as_sampled(t, shown, chat) for t in trajectories]
     for t in trajectories[:16]:

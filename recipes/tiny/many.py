@@ -1,0 +1,252 @@
+"""Train one small model that plays many games: a real sub-word vocabulary, twelve games, one network.
+
+    python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0             # play, tokenizer, network, measurement
+    python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0 --quick     # a hundredth of it, to test the script
+    python recipes/tiny/many.py --to runs/tiny/many-0 --only measure
+
+The other sonde-tiny models know the words of one environment, so nothing can be asked of them about *generalisation*:
+training on some games and testing on another (PAPRIKA, figures 3, 4 and 13), transfer, retention. This one has a
+byte-level BPE vocabulary that can spell any text, and has seen the games of three papers.
+
+Its teachers are the reference agents, diluted with random legal answers: in half of the episodes with a tenth of them,
+in the other half with a share that is drawn anew for each episode (`agents:diluted`). They play the tasks of the train
+split. What the environment says is learned too, with a tenth of the weight: it teaches the language of the games.
+
+Everything is kept in the folder and continued after an interruption: `play/GAME` are run folders, `checkpoint.pt` is
+the network in training, `games.json` has the measurements.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import corpus
+import learn
+import torch
+import vocab
+from corpus import Row
+from games import Plan
+
+import sonde
+from sonde.core import AGENT, Episode, Message, Rng
+from sonde.evaluation import metrics
+from sonde.runs.rollout import Plan as Rollout
+from sonde.runs.rollout import collect_trajectories
+from sonde.runs.run import RunConfig, play_run, prepare_run
+from sonde.runs.store import Run
+
+WINDOW, WORDS = 2048, 2048
+SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
+PLAN = Plan(steps=8000, tokens=2048, rate=2.5e-3, told=0.1, half=False)
+TEST_TASKS, TEST_K = 100, 2
+
+
+class Taught(NamedTuple):
+    """A game, the paper that it comes from, and how many episodes of it the model reads."""
+
+    env: str
+    preset: str
+    paper: str
+    episodes: int = 3000
+
+    @property
+    def name(self) -> str:
+        return f"{self.env}-{self.preset}"
+
+
+GAMES = (
+    Taught("battleship", "paprika", "paprika"),
+    Taught("best_arm", "paprika", "paprika"),
+    Taught("best_arm", "small", "paprika"),
+    Taught("cellular_automata", "paprika", "paprika"),
+    Taught("mastermind", "paprika", "paprika"),
+    Taught("minesweeper", "paprika", "paprika"),
+    Taught("wordle", "paprika", "paprika"),
+    Taught("maze", "pairs", "lmrl"),
+    Taught("circuit_decoding", "mtp", "mtp"),
+    Taught("word_guess", "mtp", "mtp"),
+    Taught("combination_lock", "psrl", "psrl"),
+    Taught("letter_wordle", "psrl", "psrl"),
+)
+
+
+# --- play ------------------------------------------------------------------------------------------------------------
+
+
+def play_teachers(game: Taught, folder: Path, episodes: int, seed: int) -> Run:
+    """The episodes of the teachers in one game; those that the folder holds are not played again."""
+    env = sonde.make(game.env, preset=game.preset)
+    reference = {"name": f"agents:{env.spec.reference}"}
+    mild, mixed = ({"name": "agents:diluted", "policy": reference, "epsilon": epsilon} for epsilon in (0.1, None))
+    n = min(len(env.tasks("train")), episodes)
+    config = RunConfig(
+        env=env.config, split="train", n_tasks=n, k=-(-episodes // n), seed=seed,
+        seats={AGENT: {"name": "agents:one_of", "policies": [mild, mixed]}},
+    )  # fmt: skip
+    return play_run(prepare_run(config), folder)
+
+
+def read_conversations(run: Run) -> Iterator[tuple[Message, ...]]:
+    """Each episode as the chat that `agents:llm` has with the game, to the agent's last answer."""
+    env = sonde.build(run.config["env"])
+    for trajectory in run:
+        messages = Episode.replay(env, trajectory).view(AGENT).messages
+        yield messages if messages[-1].role == "assistant" else messages[:-1]
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def make_tokenizer(texts: Iterator[str], words: int) -> Any:
+    """Byte-level BPE, so that it can spell everything; digits stay apart, since codes and boards are read digit by
+    digit. The chat template is that of the other sonde-tiny models."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    raw.decoder = decoders.ByteLevel()
+    special = [vocab.PAD, vocab.END, *vocab.SPECIAL[3:]]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=words, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    raw.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=raw, pad_token=vocab.PAD, eos_token=vocab.END, additional_special_tokens=special[2:],
+        model_max_length=WINDOW, clean_up_tokenization_spaces=False,
+    )  # fmt: skip
+    fast.chat_template = vocab.TEMPLATE
+    return fast
+
+
+def encode_rows(runs: Sequence[Run], encoder: corpus.Encoder) -> list[Row]:
+    """A row for each conversation that fits into the window."""
+    rows = (encoder.encode_row(messages) for run in runs for messages in read_conversations(run))
+    return [Row(array("H", row.ids), array("b", row.what)) for row in rows if len(row.ids) <= WINDOW]
+
+
+def generate_batches(rows: Sequence[Row], pad: int, rng: Rng) -> Iterator[corpus.Batch]:
+    """Batches of all rows in a new order in every epoch, without end."""
+    while True:
+        order = [*rows]
+        rng.shuffle(order)
+        for start in range(0, len(order), corpus.POOL):
+            yield from corpus.make_batches(order[start : start + corpus.POOL], pad, PLAN, rng)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def train(folder: Path, runs: Sequence[Run], seed: int, steps: int) -> None:
+    """Tokenizer and network, saved as a folder that `models:hf` loads."""
+    sample = (
+        message.content for run in runs for messages in islice(read_conversations(run), 300) for message in messages
+    )
+    tokenizer = make_tokenizer(sample, WORDS)
+    encoder = corpus.Encoder(tokenizer)
+    rows = encode_rows(runs, encoder)
+    model = learn.make_network(len(tokenizer), WINDOW, tokenizer.eos_token_id, tokenizer.pad_token_id, seed, SHAPE)
+    size, tokens = sum(p.numel() for p in model.parameters()), sum(len(row.ids) for row in rows)
+    print(
+        f"{size:,} parameters, {len(tokenizer)} words, {len(rows):,} rows, {tokens:,} tokens, {steps} steps", flush=True
+    )
+    source = generate_batches(rows, tokenizer.pad_token_id, Rng(seed, "many", "data"))
+    trained = learn.train_network(PLAN, model, source, steps, show_progress(steps), checkpoint=folder / "checkpoint.pt")
+    trained.model.config.use_cache = True
+    trained.model.generation_config.use_cache = True
+    trained.model.to(torch.bfloat16).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    facts = {"seed": seed, "parameters": size, "words": len(tokenizer), "rows": len(rows), "tokens": trained.tokens,
+             "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds)}  # fmt: skip
+    (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def show_progress(steps: int) -> learn.Report:
+    """Prints a line every 100 steps."""
+    began = time.time()
+
+    def report(step: int, loss: float, seconds: float) -> None:
+        left = (time.time() - began) * (steps - step) / step / 60
+        print(f"  step {step:6d}  loss {loss:.4f}  {seconds:7.0f} CPU s  {left:5.0f} min left", flush=True)
+
+    return report
+
+
+# --- measurement -----------------------------------------------------------------------------------------------------
+
+
+def measure(game: Taught, model: Path, tasks: int, seed: int = 0) -> Mapping[str, Any]:
+    """Success on test tasks: random play, the model at two temperatures, the reference; and readable turns."""
+    env = sonde.make(game.env, preset=game.preset)
+    chosen = env.tasks("test")[:tasks]
+
+    def play(policy: Any) -> tuple[Any, float]:
+        rows = collect_trajectories(env, {AGENT: policy}, chosen, Rollout(k=TEST_K, seed=seed))
+        wins = [[float(t.outcome is not None and t.outcome.success) for t in rows[i : i + TEST_K]]
+                for i in range(0, len(rows), TEST_K)]  # fmt: skip
+        acts = [act for t in rows for act in t.acts if act.seat == AGENT]
+        fine = sum(act.info.get("result") not in ("invalid", "format") for act in acts) / len(acts)
+        return metrics.rate(wins), fine
+
+    def player(temperature: float) -> Any:
+        backend = sonde.make("models:hf", model=str(model), max_batch=128)
+        return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=64)
+
+    found: dict[str, Any] = {"game": game.name}
+    roles = {role: sonde.make(f"agents:{getattr(env.spec, role)}") for role in ("floor", "reference")}
+    for label, policy in {**roles, "1.0": player(1.0), "0.7": player(0.7)}.items():
+        rate, fine = play(policy)
+        found[label] = [rate.mean, rate.low, rate.high]
+        if label == "1.0":
+            found["readable"] = round(fine, 4)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", type=Path, required=True, help="the folder")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=("play", "train", "measure"), default=None)
+    parser.add_argument("--play", type=Path, default=None, help="the folder of the teachers' play (default: TO/play)")
+    parser.add_argument("--steps", type=int, default=PLAN.steps)
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the episodes and steps")
+    parser.add_argument("--games", nargs="*", default=[game.name for game in GAMES], help="names such as maze-pairs")
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    part = 100 if args.quick else 1
+    games = [game for game in GAMES if game.name in args.games]
+    if args.only != "measure":
+        runs = [
+            play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
+            for game in games
+        ]
+    if args.only in (None, "train"):
+        train(args.to, runs, args.seed, max(1, args.steps // part))
+    if args.only in (None, "measure"):
+        rows = [measure(game, args.to / "model", TEST_TASKS // (10 if args.quick else 1)) for game in games]
+        (args.to / "games.json").write_text(json.dumps(rows, indent=1) + "\n")
+        print(format_table(rows))
+
+
+def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The measurements as a table in Markdown."""
+    lines = ["| game | random | T=1 | T=0.7 | reference | readable |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        cells = [f"{row[x][0]:.2f} [{row[x][1]:.2f}, {row[x][2]:.2f}]" for x in ("floor", "1.0", "0.7", "reference")]
+        lines.append(f"| {row['game']} | {' | '.join(cells)} | {row['readable']:.3f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
