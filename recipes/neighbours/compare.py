@@ -46,11 +46,11 @@ from sonde.core import AGENT, Trajectory
 from sonde.evaluation.metrics import Estimate, rate
 from sonde.evaluation.per_turn import marked_turns
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game
 from sonde.train.conversations import Records
 from sonde.train.gain_pairs import GainPairRule, GainPairs, collect_gain_pairs
 from sonde.train.igpo import NormalisedReturn, ProbabilityGain
-from sonde.train.by_name import learn, learn_online
 from sonde.train.presets import preset
 from sonde.train.training import Training
 
