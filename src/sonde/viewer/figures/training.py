@@ -54,7 +54,7 @@ PANELS = (
     Panel("Success", "Won among the step's own episodes, and among held-out tasks; step 0 is before training.",
           "episodes won (%)", "share", {"success": "own play", "held_out": "held out"}),
     Panel("Reward", "Per episode: the training reward, and the environment's return.", "per episode", "free",
-          {"reward": "reward", "score": "return"}),
+          {"reward": "reward", "score": "return", "held_out_score": "return, held out"}),
     Panel("Change of belief", "ΔBelief per episode: the model's own belief in the truth, as shaped.",
           "per episode", "free", {"belief": "belief"}),
     Panel("Information", "Information gain per episode, by the exact posterior, without winning turns.",
