@@ -162,7 +162,7 @@ def best_arm_game() -> Game:
 
 
 def habit_game() -> Game:
-    """A player with a bad habit, which training on its own play cures, at temperature 0, too."""
+    """A player with a bad habit, which training on its own play can cure, at temperature 0, too."""
     return replace(
         best_arm_game(),
         called="habit",
