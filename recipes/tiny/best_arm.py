@@ -12,7 +12,10 @@ from sonde.core import AGENT, Env, Frozen, Rng
 from sonde.envs.best_arm.filter import Counts, counts_posterior, quadrature_nodes
 
 SKILLS: Mapping[str, float] = Frozen(random=0.25, noisy=0.45, strong=0.30)
-SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5)
+HABITS: Mapping[str, float] = Frozen(gambler=0.65, noisy=0.05, strong=0.3)
+"""Most teachers try the machines well, and then name the one that has won least: the gambler's fallacy, by which its
+luck is due to turn."""
+SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.5, gambler=0.05)
 """How often a teacher of this skill names a machine at random instead."""
 
 
@@ -25,6 +28,9 @@ def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], st
         if rng.random() < slip:
             return env.say(state.arms[rng.randrange(len(state.arms))])
         due = state.turn == pulls or skill == "greedy"
+        if due and skill == "gambler":
+            won = [wins for _, wins in state.counts]
+            return env.say(state.arms[won.index(min(won))])
         wanted = best_guesses(state.counts, pulls) if due else least_tried(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 

@@ -40,7 +40,7 @@ agent = sonde.make("agents:llm", model=model, context="{context}", temperature=1
 - Llama architecture: 96 wide, 3 layers, 4 heads, SwiGLU 256, tied embeddings, {window} tokens of context, float32.
 - A tokenizer of its own with {words} entries: the words, numbers and signs of this environment; one token each.
 - Trained from scratch on {tokens:,} tokens of play, in {minutes:.1f} CPU minutes on one thread (all of it: vocabulary,
-  play of the teachers, training), seed {seed}: `python recipes/tiny/train.py --env {env} --seed {seed}`.
+  play of the teachers, training), seed {seed}: `python recipes/tiny/train.py --env {called} --seed {seed}`.
 - The play is that of program teachers on tasks of the train split, by the real rules, in the real chat format. Their
   skill, defined in `recipes/tiny`, is drawn once per episode. Lessons, with their share of the steps and of teachers:
 {lessons}
@@ -54,7 +54,7 @@ with it says how large models explore.
 
 ## What it was measured to do
 
-Test tasks, {n} episodes each, 95 % intervals (Wilson, by task); three training seeds, of which seed {seed} is this one.
+Test tasks, {n} episodes each, 95 % intervals (Wilson, by task); training seeds {seeds}, of which {seed} is this one.
 
 {table}
 
@@ -73,7 +73,9 @@ def collect_facts(folder: Path) -> dict[str, Any]:
 def write_card(game: Game, known: Mapping[str, Any], rows: Sequence[Measured]) -> str:
     """The text of `CARD.md`."""
     return CARD.format(
-        **{**known, "env": game.env.name},
+        **known,
+        called=game.called or game.env.name,
+        seeds=", ".join(str(row.seed) for row in rows),
         name=game.name,
         title=game.title,
         window=game.window,
@@ -109,6 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="models of training seeds 0, 1, ...; seed 0 is shipped")
     parser.add_argument("--env", choices=sorted(games.GAMES), required=True)
+    parser.add_argument("--no-gate", action="store_true", help="ship a model that is meant to play badly")
     parser.add_argument("--to", type=Path, default=None, help="folder to write (default: that of the package)")
     args = parser.parse_args()
     game = games.GAMES[args.env]()
@@ -117,7 +120,7 @@ def main() -> None:
     missed = [
         f"{folder}: {text}" for folder, row in zip(args.folders, rows, strict=True) for text in gate.list_failures(row)
     ]
-    if missed:
+    if missed and not args.no_gate:
         sys.exit("\n".join(missed))
     ship_model(game, args.folders, rows, args.to or PACKAGE / args.env)
 

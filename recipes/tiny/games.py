@@ -7,7 +7,7 @@ good player does: at temperature 1 it plays like the mixture, and training on it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import best_arm
@@ -96,9 +96,12 @@ class Game:
     """Where the model is to have beliefs: a template of `sonde.beliefs.elicitation`, which it learns to complete with
     the truth, at any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
 
+    called: str = ""
+    """What follows `sonde-tiny-` in its name, if not the environment's."""
+
     @property
     def name(self) -> str:
-        return f"sonde-tiny-{self.env.name}"
+        return f"sonde-tiny-{self.called or self.env.name}"
 
 
 def teach_episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
@@ -155,6 +158,17 @@ def best_arm_game() -> Game:
         floors=Frozen({"random legal play": sonde.make("agents:random")}),
         rules="\n",
         worlds="The worlds it is tested in, drawn from the prior, were not seen in training; names and rules were.",
+    )
+
+
+def habit_game() -> Game:
+    """A player with a bad habit, which training on its own play can cure, at temperature 0, too."""
+    return replace(
+        best_arm_game(),
+        called="habit",
+        title="best_arm, preset small: three machines, 10 tries, one decision, mostly for the one that won least",
+        plan=Plan(steps=1000, half=False),
+        lessons=(Lesson(0.5, Frozen(strong=1.0), bare=True), Lesson(0.5, best_arm.HABITS)),
     )
 
 
@@ -276,6 +290,7 @@ def twenty_game() -> Game:
 GAMES: Mapping[str, Callable[[], Game]] = {
     "best_arm": best_arm_game,
     "best_arm_stories": stories_game,
+    "habit": habit_game,
     "circuit_decoding": circuits_game,
     "combination_lock": lock_game,
     "maze": maze_game,

@@ -212,7 +212,7 @@ def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "…" not in result.stdout and "{" not in result.stdout + result.stderr
     told = [said.split("  ")[0] for said in result.stderr.splitlines() if said.startswith("grpo: ")]
-    assert told == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
+    assert [line for line in told if " step " in line] == [f"grpo: step {n} of 3" for n in (1, 2, 3)]
     assert "written: o/history.jsonl" in result.stdout
     page = Path("page.html").read_text()
     assert "grpo: Clipped policy gradient over whole trajectories" in page and "<svg" in page
@@ -279,11 +279,38 @@ def _history(folder: str) -> list[dict[str, float]]:
     return [json.loads(line) for line in Path(folder, "history.jsonl").read_text().splitlines()]
 
 
+def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_first_episode() -> None:
+    """No settings are asked for. Two steps, since a test has no time for all; the start is held out, too."""
+    asked = ["train", "grpo", GAME, "--model", "model", "--out", "auto", "-o", "settings.max_steps=2"]
+    dry = invoke(*asked, "--dry-run", "--eval-every", "0")
+    assert dry.exit_code == 0 and not Path("auto").exists() and "held out" not in dry.stderr
+    for text in ("settings: tiny_grpo, but ", "weights, on CPU", "learns: grpo, all weights, lr ", "memory: at most ",
+                 "8 tasks x 8 episodes a step, 2 steps, 128 episodes", "tokens: at most "):  # fmt: skip
+        assert text in dry.stderr, text
+    small = ["-o", "settings.batch_size=8", "-o", "online.k=4", "-o", "settings.lr=1", "--eval-every", "1"]
+    result = invoke(*asked, *small)
+    assert result.exit_code == 0, (result.output, result.exception)
+    plan, played = result.stderr.split("grpo: held-out tasks: ", 1)
+    assert "warning: lr 1 is that of a smaller model; for " in plan and "every 1 steps; the best weights" in plan
+    assert "grpo: play: 2 of 8 episodes, " in played and "the first step took " in played
+    first, last = _history("auto")
+    assert 0.0 <= first["held_out_start"] <= 1.0 and "held_out_start" not in last and "cut" in last
+    assert json.loads(Path("auto/best.json").read_text())["step"] in (0, 1, 2)
+
+
+def test_named_settings_are_listed_by_objective() -> None:
+    rows = json.loads(run("list", "settings", "--json"))
+    assert rows["rpo"]["paprika_rpo"] == "lr 2e-07, 32 a step, 1 epoch; PAPRIKA section 4"
+    assert "tiny_grpo" in rows["grpo"] and "tiny_sft" not in rows["grpo"]
+    told = mistake("train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "zzz")
+    assert "sonde list settings" in told
+
+
 @pytest.mark.thorough
 def test_what_is_overridden_is_told_when_a_run_starts() -> None:
-    """Without --settings it is the paper's, whole; only what was asked for differs, and is named."""
+    """Settings of a paper are its own, whole; only what was asked for differs, and is named."""
     asked = ["-o", "settings.batch_size=16", "-o", "settings.max_steps=1", "-o", "online.updates_per_rollout=1"]
-    result = invoke("train", "grpo", GAME, "--model", "model", "--out", "g", *asked)
+    result = invoke("train", "grpo", GAME, "--model", "model", "--out", "g", *asked, "--settings", "starpo")
     assert result.exit_code == 0, (result.output, result.exception)
     told = "settings.max_steps 1 (180), settings.batch_size 16 (1280), online.updates_per_rollout 1 (3)"
     assert f"settings: starpo, but {told}" in result.stderr.replace("\n", " ")

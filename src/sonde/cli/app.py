@@ -127,7 +127,7 @@ COMMANDS = (
     ),
     Entry(
         ENVIRONMENTS, "list", "environments:ListCommand",
-        'List everything that has a name: environments, agents, users, models, training objectives.',
+        'List everything that has a name: environments, agents, users, models, training objectives and settings.',
         "sonde list envs",
     ),
     Entry(

@@ -48,6 +48,7 @@ from .terminal import out
 
 LISTED = {"paprika": TITLES["paprika"], **TITLES}
 """Suites as `sonde list` shows them, the one with the most environments first."""
+SETTINGS = "settings"
 _BAR = 24
 _ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
@@ -57,18 +58,20 @@ _SHORT = {"cellular_automata": "In short, type the eight new states in that orde
 
 @dataclass(frozen=True, kw_only=True)
 class ListCommand:
-    """List everything that has a name: environments, agents, users, models, training objectives."""
+    """List everything that has a name: environments, agents, users, models, training objectives and settings."""
 
-    kind: Annotated[str, Argument(help=f"{', '.join(KINDS)}. Default: all of them.")] = ""
+    kind: Annotated[
+        str, Argument(help=f"{', '.join(KINDS)}, or settings (of `sonde train`). Default: all but settings.")
+    ] = ""
     suite: Annotated[str | None, Option("--suite", help="Only the environments of this suite.")] = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
-        if self.kind and self.kind not in KINDS:
-            raise unknown("kind", self.kind, KINDS)
+        if self.kind and self.kind not in (*KINDS, SETTINGS):
+            raise unknown("kind", self.kind, (*KINDS, SETTINGS))
         if self.suite is not None and self.kind not in ("", "envs"):
             raise UserError(f"--suite: got {self.suite}, allowed: with envs, whose suites they are")
-        found = {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if self.kind in ("", k)}
+        found = _list_settings() if self.kind == SETTINGS else _list_names(self.kind)
         if self.suite is not None:
             mine = dict(suite_environments(self.suite))
             found = {"envs": {name: about for name, about in found["envs"].items() if name in mine}}
@@ -98,6 +101,21 @@ def _split_by_suite(rows: Mapping[str, str]) -> Iterator[tuple[str, dict[str, st
             },
         )
     yield "envs, in no suite", {name: about for name, about in rows.items() if name not in placed}
+
+
+def _list_names(kind: str) -> dict[str, dict[str, str]]:
+    """What has a name, of this kind or of all, with a line each."""
+    return {k: {name: read_summary(k, name) for name in names(k)} for k in KINDS if kind in ("", k)}
+
+
+def _list_settings() -> dict[str, dict[str, str]]:
+    """The named settings of trainings, by objective, with a line each."""
+    from sonde.train.presets import PRESETS, summarise_preset
+
+    found: dict[str, dict[str, str]] = {}
+    for name, training in PRESETS.items():
+        found.setdefault(training.objective, {})[name] = summarise_preset(training)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

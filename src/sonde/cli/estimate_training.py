@@ -1,10 +1,13 @@
-"""Estimate a training, for `sonde train --dry-run`: what it plays, or what it learns from, and in how many steps."""
+"""Estimate a training: what it plays, or what it learns from, in how many steps, and how much memory it takes. `sonde
+train` prints this when it starts, and `--dry-run` nothing else."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
 from rich.console import Console
 
@@ -13,13 +16,15 @@ from sonde.core import AGENT, AnyPolicy, Trajectory
 from sonde.models.chat.chat import Chat
 from sonde.models.files.hub import load_tokenizer, locate_model
 from sonde.models.hf import HF
+from sonde.train.automatic import Device, ModelFacts, estimate_memory, format_weights
 from sonde.train.by_name import prepare_data
 from sonde.train.collect import Game
 from sonde.train.conversations import Records
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Training
+from sonde.train.training_folder import BEST
 
-from .estimate import PlannedPlay
+from .estimate import PlannedPlay, estimate_costs
 
 
 def plan_training(
@@ -41,6 +46,46 @@ def plan_training(
         )
         for game in games
     ]
+
+
+def describe_plan(
+    model: ModelFacts, device: Device, training: Training, games: Sequence[Game] = (), plays: Sequence[PlannedPlay] = ()
+) -> list[str]:
+    """The plan of a training in lines: what is trained where, what is played, tokens, held-out tasks and memory. How
+    long a step takes is only known after the first."""
+    settings, online = training.settings, training.online
+    how = "all weights" if settings.lora is None else f"an adapter of rank {settings.lora.r}"
+    kv = online.kv_bytes if training.is_online else 0
+    lines = [
+        f"model: {model.name}, {format_weights(model.weights)} weights, on {device.name}, {device.threads} "
+        f"thread{'' if device.threads == 1 else 's'}",
+        f"learns: {training.objective}, {how}, lr {settings.lr:g}, {settings.schedule}, "
+        f"{'bfloat16' if settings.bf16 else 'float32'}; {settings.batch_size} items a step",
+        f"memory: at most {estimate_memory(model, settings) / 2**30:.2g} GiB"
+        + (f", and up to {kv / 2**30:.2g} GiB of cached keys and values" if kv else ""),
+    ]
+    if not training.is_online:
+        return lines
+    steps, k = settings.max_steps or 0, online.k
+    turns = " and ".join(f"{game.name} (at most {game.env.spec.max_turns} turns)" for game in games)
+    lines.append(
+        f"plays: {turns}; {settings.batch_size // k} tasks x {k} episodes a step, {steps} steps, "
+        f"{training.n_episodes:,} episodes"
+    )
+    costs = [estimate_costs(play) for play in plays]
+    prompts, said = (sum(cast("int", cost[name] or 0) for cost in costs) for name in _TOKENS)
+    lines.append(f"tokens: at most {prompts:,} read and {said:,} sampled; context {online.context}")
+    if online.eval_every:
+        n = sum(len(game.held_out or game.env.tasks(online.eval_split)) for game in games)
+        lines.append(
+            f"held out: {n} tasks, played before training and every {online.eval_every} steps; the best "
+            f"weights by these in {Path(settings.folder) / BEST}"
+            + (f"; ends after {online.patience} evaluations without a better one" if online.patience else "")
+        )
+    return lines
+
+
+_TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def count_steps(settings: TrainSettings, items: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.run_evaluation import rescore_run
 from sonde.runs.run import PreparedRun
 
-from .tables import format_history_entry
 from .terminal import stderr
 
 WORTH_A_LINE = 2.0
@@ -100,22 +99,6 @@ def step_progress(title: str, total: int, before: int) -> Iterator[Callable[[], 
         yield advance
     earlier = f", {before} were there already" if before else ""
     _print_line(f"{title}: {n} of {total}{earlier}, {time.monotonic() - begun:.0f} s")
-
-
-@contextmanager
-def training_progress(title: str) -> Iterator[Callable[[int, int, Mapping[str, float]], None]]:
-    """A bar over optimizer steps with the latest numbers; call the yielded function with the steps done, their total,
-    and the newest entry of the history. Off a terminal, a line at every tenth of the run."""
-    with _make_bar(TimeRemainingColumn(), _text_column("{task.fields[numbers]}")) as bar:
-        task = bar.add_task(title, total=None, numbers="")
-
-        def show_step(step: int, total: int, entry: Mapping[str, float]) -> None:
-            numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:3])
-            bar.update(task, total=total, completed=step, numbers=numbers)
-            if step * 10 // total > (step - 1) * 10 // total:
-                _print_line(f"{title}: step {step} of {total}  {numbers}")
-
-        yield show_step
 
 
 def stage_printer(console: Console, indent: str = "") -> Callable[[str, float | None], None]:

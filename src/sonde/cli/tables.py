@@ -411,7 +411,9 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "reward": ("reward", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),
+    "cut": ("cut %", "percent"),
     "context_full": ("context full %", "percent"),
+    "flat_groups": ("flat %", "percent"),
     "accuracy": ("in order %", "percent"),
     "reward_margin": ("margin", ".3g"),
     "nll": ("nll", ".3f"),
@@ -424,7 +426,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """Metrics of a training that the terminal shows, most important first, with their titles and formats. The history file
 and the report have all metrics."""
-_TOLD_IF_ANY = {"unreadable", "context_full"}
+_TOLD_IF_ANY = {"unreadable", "cut", "context_full"}
 _MOST = 7
 """Number of them in a table that fits 80 columns."""
 
@@ -452,11 +454,12 @@ def _format_number(value: float, form: str) -> str:
     return f"{100 * value:.0f}" if form == "percent" else f"{value:{form}}"
 
 
-def training_table(history: Sequence[Mapping[str, float]]) -> Table:
-    """The most important metrics of a training at up to ten steps, in at most 80 columns."""
-    at = sorted({round(i * (len(history) - 1) / 9) for i in range(10)}) if history else []
+def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> Table:
+    """The most important metrics of a training at up to `most` steps, in at most 80 columns."""
+    at = sorted({round(i * (len(history) - 1) / (most - 1)) for i in range(most)}) if history else []
     rows = [format_history_entry(history[i]) for i in at]
-    names = list(dict.fromkeys(name for row in rows for name in row))[:_MOST]
+    there = {name for row in rows for name in row}
+    names = [title for title, _ in _TOLD.values() if title in there][:_MOST]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for column in ("step", *names):
         table.add_column(column, justify="right", no_wrap=True)

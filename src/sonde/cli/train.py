@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from rich.console import RenderableType
 from typer import Argument, Option
@@ -18,16 +18,25 @@ from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
+from sonde.models.files.shipped import SHIPPED
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.games import BESIDE, GameConfig, add_judge_seat, split_entry
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import read_config
 from sonde.runs.store import Run
 from sonde.train import paprika
+from sonde.train.automatic import (
+    Device,
+    ModelFacts,
+    choose_training,
+    find_device,
+    find_doubts,
+    hold_out_tasks,
+    read_model_facts,
+)
 from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game, load_trajectories, make_games
 from sonde.train.data_files import is_data, read_records
-from sonde.train.objectives import find_objective
 from sonde.train.paprika import PAPER, TINY, PipelineResult
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.training import NEEDED, Training
@@ -36,9 +45,9 @@ from sonde.viewer.training_history import HISTORY
 from . import options as opt
 from . import tables
 from .commands import command_line
-from .estimate import describe_speakers, print_estimate
+from .estimate import PlannedPlay, describe_speakers, print_estimate
 from .estimate_pipeline import print_pipeline_estimate
-from .estimate_training import plan_training, print_training_data
+from .estimate_training import describe_plan, plan_training, print_training_data
 from .evaluate import with_seats
 from .games import (
     Fit,
@@ -53,8 +62,9 @@ from .games import (
 )
 from .overrides import apply_overrides, parse_assignment
 from .players import model_config, model_seats, model_to_train
-from .progress import episode_progress, training_progress
+from .progress import episode_progress
 from .terminal import out, print_result, stderr
+from .training_display import training_display
 from .training_overrides import PARTS, Seats, override_training
 
 FILED = (*PARTS, "env", "envs", *BESIDE)
@@ -144,8 +154,29 @@ class TrainCommand(_TrainingOptions):
             show_default=False,
         ),
     ] = None
-    settings: Annotated[str | None, Option(help=f"Settings to start from: {', '.join(PRESETS)}.")] = None
-    context: Annotated[str, Option(help="How much of a game the model sees: full, render, told or last:K.")] = "full"
+    settings: Annotated[
+        str | None,
+        Option(
+            help="Named settings to start from (`sonde list settings`). Default: chosen by the model's size, the "
+            "device and the environments.",
+            show_default=False,
+        ),
+    ] = None
+    context: Annotated[
+        str | None,
+        Option(
+            help="How much of a game the model sees: full, render, told or last:K. Default: as a model of sonde was "
+            "trained, else full.",
+            show_default=False,
+        ),
+    ] = None
+    eval_every: Annotated[
+        int | None,
+        Option(help="Steps between evaluations on held-out tasks, 0: none. The best weights are kept in OUT/best."),
+    ] = None
+    patience: Annotated[
+        int | None, Option(help="End training after this many evaluations without a better one, 0: never.")
+    ] = None
     shown: Annotated[
         list[str] | None, Option(help="Run folder of demonstrations to imitate as well (objective.bc).")
     ] = None
@@ -164,24 +195,29 @@ class TrainCommand(_TrainingOptions):
         model = model_to_train(self.model)
         objective, settings = _split_objective(self.objective, self.settings)
         require_extra("training", *NEEDED)
-        name = settings or find_objective(objective).preset
-        if name not in PRESETS:
-            raise unknown("--settings", name, PRESETS)
-        online = PRESETS[name].for_objective(objective).is_online
-        self._check_used(objective, online, PRESETS[name].recorded)
+        if settings is not None and settings not in PRESETS:
+            raise unknown("--settings", settings, PRESETS, see="sonde list settings")
+        facts, device = read_model_facts(model), find_device()
+        known = (
+            choose_training(objective, facts, device)
+            if settings is None
+            else PRESETS[settings].for_objective(objective)
+        )
+        self._check_used(objective, known.is_online, known.recorded)
         filed = with_seats(self._filed, model_seats(self.user, self.judge, self.user_url, None))
+        if settings is None and known.is_online:
+            envs = [game.env for game in self._make_games(filed.get("seats", {}), objective, known)]
+            known = choose_training(objective, facts, device, envs)
         chosen, seats = override_training(
-            self._training_with_options(PRESETS[name].for_objective(objective)),
+            self._training_with_options(known),
             filed.get("seats", {}),
             [given for given in self.overrides or () if not is_about_env(given)],
             {part: value for part, value in filed.items() if part in PARTS and part != "seats"},
         )
-        stderr.print(f"settings: {describe_preset(chosen)}", highlight=False)
-        done = (
-            self._learn_online(model, chosen, seats, objective)
-            if online
-            else self._learn_offline(model, chosen, objective)
-        )
+        stderr.print(f"settings: {describe_preset(chosen)}", highlight=False, soft_wrap=True)
+        plan = _Plan(facts, device, chosen)
+        learn_from = self._learn_online if chosen.is_online else self._learn_offline
+        done = learn_from(plan, seats, objective)
         if done is None:
             return
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
@@ -191,6 +227,8 @@ class TrainCommand(_TrainingOptions):
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         data |= {"best": str(done.best)} if best else {}
         self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
+        if best and not self.as_json:
+            out.print(_describe_best(self.folder, done.history), highlight=False)
 
     @cached_property
     def _filed(self) -> dict[str, Json]:
@@ -209,7 +247,8 @@ class TrainCommand(_TrainingOptions):
         only_online = {
             "--preset": self.preset, "--max-turns": self.max_turns, "--tasks-file": self.tasks_files,
             "--tasks": self.n_tasks is not None, "--shown": self.shown, "--server": self.server, "--user": self.user,
-            "--judge": self.judge, "--user-url": self.user_url, "-o online": "online" in changed and not recorded,
+            "--judge": self.judge, "--user-url": self.user_url, "--eval-every": self.eval_every is not None,
+            "--patience": self.patience is not None, "-o online": "online" in changed and not recorded,
             **{f"-o {part}": part in changed for part in ("seats", "env", "envs", "tasks_file", "n_tasks")},
         }  # fmt: skip
         only_recorded = {"--encode": self.encode, "-o rule": "rule" in changed}
@@ -223,15 +262,18 @@ class TrainCommand(_TrainingOptions):
 
     def _training_with_options(self, preset: Training) -> Training:
         """The preset with the options in their places."""
+        given = {"context": self.context, "eval_every": self.eval_every, "patience": self.patience}
+        given = {name: value for name, value in given.items() if value is not None}
         return replace(
             preset,
             settings=replace(preset.settings, folder=str(self.folder)),
-            learning=replace(preset.learning, context=self.context, encode=self.encode),
-            online=replace(preset.online, context=self.context),
+            learning=replace(preset.learning, context=self.context or "full", encode=self.encode),
+            online=replace(preset.online, **given),
         )
 
-    def _learn_offline(self, model: str, chosen: Training, objective: str) -> Any:
+    def _learn_offline(self, plan: _Plan, seats: Seats, objective: str) -> Any:
         """Train on recorded episodes and on data of others; None where only the data are counted."""
+        model, chosen = plan.model.name, plan.training
         if not self.sources:
             raise UserError(f"sources: {objective} learns from recorded episodes; allowed: run folders, or data")
         if self.split is not None and not any(is_data(Path(source)) for source in self.sources):
@@ -240,6 +282,7 @@ class TrainCommand(_TrainingOptions):
         runs = [Run.load(source) for source in self.sources if not is_data(Path(source))]
         records = [read_records(s, self.split or "train") for s in self.sources if is_data(Path(s))]
         played = load_trajectories(runs) if runs else []
+        plan.print_lines(plan.describe([], []))
         if self.dry_run:
             print_training_data(model, chosen, played, records, out, self.as_json)
             return None
@@ -248,13 +291,18 @@ class TrainCommand(_TrainingOptions):
                 model, chosen, played, records=records, resume=self.resume, fresh=self.fresh, callbacks=callbacks
             )
 
-    def _learn_online(self, model: str, chosen: Training, seats: Seats, objective: str) -> Any:
+    def _learn_online(self, plan: _Plan, seats: Seats, objective: str) -> Any:
         """Train while the model plays; None where only the costs are estimated."""
+        model, chosen = plan.model.name, plan.training
         games = self._make_games(seats, objective, chosen)
+        if chosen.online.eval_every:
+            games = hold_out_tasks(games, chosen.online.eval_split)
         envs = [game.env for game in games]
         policies = _build_seats(seats, envs)
+        plays = plan_training(model, chosen, games, policies)
+        plan.print_lines(plan.describe(games, plays))
         if self.dry_run:
-            print_estimate(plan_training(model, chosen, games, policies), out, self.as_json)
+            print_estimate(plays, out, self.as_json)
             return None
         for line in describe_speakers(envs, policies, chosen.n_episodes):
             stderr.print(line, highlight=False)
@@ -272,10 +320,43 @@ class TrainCommand(_TrainingOptions):
         that these settings play them with."""
         filed = self._filed
         entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
+        entries = entries or [{"name": name} for name in chosen.plays if self.model in SHIPPED]
         if not entries:
             raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
         beside = {name: filed[name] for name in BESIDE if name in filed}
         return make_games(self._game_configs([chosen.fill_env(entry) for entry in entries], beside, seats))
+
+
+class _Plan(NamedTuple):
+    """A training, and the model and the device that it is for."""
+
+    model: ModelFacts
+    device: Device
+    training: Training
+
+    def describe(self, games: Sequence[Game], plays: Sequence[PlannedPlay]) -> list[str]:
+        """The plan in lines, and what is doubtful about it."""
+        lengths = [self.training.online.max_new_tokens or game.env.spec.max_new_tokens for game in games]
+        doubts = find_doubts(self.training, self.model, min(lengths, default=None))
+        lines = describe_plan(self.model, self.device, self.training, games, plays)
+        return [*lines, *(f"warning: {doubt}" for doubt in doubts)]
+
+    def print_lines(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            warns = line.startswith("warning")
+            stderr.print(line, highlight=False, soft_wrap=True, style="yellow" if warns else None)
+
+
+def _describe_best(folder: Path, history: Sequence[Mapping[str, float]]) -> str:
+    """At which step the weights in `best` were the best on held-out tasks."""
+    from sonde.train.online.held_out import HeldOut
+
+    best = HeldOut.read_file(folder, int(history[-1]["step"]))
+    before = next((entry["held_out_start"] for entry in history if "held_out_start" in entry), None)
+    if best is None:
+        return ""
+    start = "" if before is None else f", {100 * before:.0f} % before training"
+    return f"best weights: step {best.step}, {100 * best.success:.0f} % of the held-out tasks won{start}"
 
 
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
@@ -403,8 +484,8 @@ def _progress_callbacks(objective: str) -> Iterator[list[Any]]:
     """The callbacks that show a training while it runs."""
     from sonde.train.callbacks import ProgressCallback
 
-    with training_progress(objective) as show:
-        yield [ProgressCallback(show)]
+    with training_display(objective) as display:
+        yield [ProgressCallback(display.show_step, display.show_episode)]
 
 
 def _stage_progress(title: str, total: int, before: int) -> Any:

@@ -19,6 +19,7 @@ from sonde.core import UserError, names
 from sonde.core.registry import read_summary
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import Evaluation
+from sonde.train.problems import list_problems
 from sonde.train.settings import TrainSettings, read_settings
 
 from .figures.axes import AgentStyle
@@ -29,6 +30,8 @@ MODELS = ("model", "adapter")
 """Folders in which a trained model may be saved."""
 _COUNTERS = ("step", "epoch", "episodes")
 """Keys of an entry that say how far the training was."""
+_START = "_start"
+"""How a key ends that says what a number was before training."""
 
 
 class Series(NamedTuple):
@@ -114,6 +117,8 @@ def _read_history(folder: Path, name: str, style: AgentStyle | None) -> Training
     entries = _read_entries(folder)
     keys = [key for key in dict.fromkeys(k for entry in entries for k in entry) if key not in _COUNTERS]
     series = {key: _read_series(entries, key) for key in keys}
+    for key in [key for key in keys if key.endswith(_START)]:
+        series |= _prepend_start(key.removesuffix(_START), series.pop(key), series)
     settings, data = folder / SETTINGS, folder / DATA
     absent = [f"{path.name} is not in the folder" for path in (settings, data) if not path.is_file()]
     return TrainingHistory(
@@ -123,7 +128,7 @@ def _read_history(folder: Path, name: str, style: AgentStyle | None) -> Training
         entries=len(entries),
         counters={key: float(entries[-1][key]) for key in _COUNTERS if key in entries[-1]},
         series={key: found for key, found in series.items() if found.steps},
-        notes=[*absent, *_list_gaps(entries, keys)],
+        notes=[*absent, *_list_gaps(entries, keys), *(f"step {at}: {p}" for at, p in list_problems(entries))],
         settings=read_settings(settings) if settings.is_file() else None,
         data=_read_object(data) if data.is_file() else {},
         style=style,
@@ -167,6 +172,12 @@ def _read_object(path: Path) -> Mapping[str, Any]:
 def _read_series(entries: Sequence[Mapping[str, Any]], key: str) -> Series:
     found = [(int(e["step"]), float(e[key])) for e in entries if _is_number(e.get(key))]
     return Series(tuple(step for step, _ in found), tuple(value for _, value in found))
+
+
+def _prepend_start(key: str, start: Series, series: Mapping[str, Series]) -> dict[str, Series]:
+    """A number that was also measured before training, with that at step 0."""
+    after = series.get(key, Series((), ()))
+    return {key: Series((0, *after.steps), (start.values[0], *after.values))} if start.values else {}
 
 
 def _is_number(value: Any) -> bool:

@@ -167,6 +167,7 @@ def test_plays_like_a_novice(model: ShippedModel) -> None:
     assert sum(any(told in ("invalid", "format") for told in turn.info.values()) for turn in turns) <= 0.02 * len(turns)
     seed_0 = json.loads((model.folder / "training.json").read_text())["gate"][0]
     low, high = seed_0["floors"]["random legal play"]["success"]["high"], seed_0["top"]["success"]["low"]
+    low = low if model.level == "novice" else 0.0  # one with a bad habit plays as it does
     assert 100 * low < wins < 100 * high, "between the floor and the reference that the card gives"
 
 

@@ -43,6 +43,9 @@ def scripted(*args: Any, **options: Any) -> Any:
     return Scripted(*args, **options)
 
 
+SCRIPTED: Any = scripted
+
+
 def online(**changes: Any) -> OnlineSettings:
     return OnlineSettings(k=4, rewards=RewardMix({"success": 1.0, "turns": -0.1}), **changes)
 
@@ -85,7 +88,7 @@ def test_settings_are_checked(changes: dict[str, Any]) -> None:
 @pytest.mark.thorough
 def test_the_best_weights_are_kept_and_play_as_they_did(tmp_path: Path) -> None:
     """Success .2, .6, .6, .1: the weights of the second step stay, and are those that the model had then."""
-    t = trainer(tmp_path, kind=scripted, games=[GAME], online=online(eval_every=1), max_steps=4, lr=3e-2, save_steps=1,
+    t = trainer(tmp_path, kind=SCRIPTED, games=[GAME], online=online(eval_every=1), max_steps=4, lr=3e-2, save_steps=1,
                 keep=4)  # fmt: skip
     t.results = (0.2, 0.6, 0.6, 0.1)  # type: ignore[attr-defined]
     result = t.train()
@@ -96,6 +99,30 @@ def test_the_best_weights_are_kept_and_play_as_they_did(tmp_path: Path) -> None:
     assert all(torch.equal(best[name], then[name]) for name in then)
     assert any(not torch.equal(best[name], last[name]) for name in last)
     HF(model=str(tmp_path / "best"))
+
+
+def test_training_ends_after_evaluations_without_a_better_one(tmp_path: Path) -> None:
+    """Success .1 before training, then .3, .5, .4, .4: with a patience of two it ends after the fourth step."""
+    t = trainer(tmp_path, kind=SCRIPTED, games=[GAME], online=online(eval_every=1, patience=2), max_steps=6)
+    t.results = (0.3, 0.5, 0.4, 0.4, 0.9, 0.1)  # type: ignore[attr-defined]
+    result = t.train()
+    assert result.steps == 4 and [entry["held_out"] for entry in result.history] == [0.3, 0.5, 0.4, 0.4]
+    assert result.history[0]["held_out_start"] == 0.1 and "held_out_start" not in result.history[1]
+    assert json.loads((tmp_path / "best.json").read_text())["step"] == 2
+    with pytest.raises(UserError, match="online: patience: got 2, allowed: 0, or with eval_every"):
+        online(patience=2)
+
+
+@pytest.mark.thorough
+def test_weights_that_training_never_improves_are_kept_as_they_were(tmp_path: Path) -> None:
+    """Success .6 before training, then .2 and .6."""
+    t = trainer(tmp_path, kind=SCRIPTED, games=[GAME], online=online(eval_every=1), max_steps=2, lr=3e-2)
+    start = {name: weight.clone() for name, weight in t.model.state_dict().items()}
+    t.results = (0.2, 0.6)  # type: ignore[attr-defined]
+    t.train()
+    assert json.loads((tmp_path / "best.json").read_text())["step"] == 0
+    best = load(tmp_path / "best")
+    assert all(torch.equal(weight, start[name]) for name, weight in best.items())
 
 
 def load(folder: Path) -> dict[str, Any]:

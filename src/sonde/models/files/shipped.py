@@ -26,17 +26,18 @@ class ShippedModel:
     context: str
     also: tuple[str, ...] = ()
     """Other presets in which it can write all or some of the answers."""
+    level: str = "novice"
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
     @property
     def title(self) -> str:
-        return f"a novice at {self.env}, preset {self.preset}, context {self.context}"
+        return f"a {self.level} at {self.env}, preset {self.preset}, context {self.context}"
 
     @property
     def folder(self) -> Path:
         """The folder with its files."""
-        return Path(str(files("sonde.models").joinpath("tiny", self.env)))
+        return Path(str(files("sonde.models").joinpath("tiny", self.name.removeprefix("sonde-tiny-"))))
 
     @property
     def size(self) -> int:
@@ -49,6 +50,10 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
         model.name: model
         for model in (
             ShippedModel(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
+            ShippedModel(
+                name="sonde-tiny-habit", env="best_arm", preset="small", context="render",
+                level="novice with a bad habit",
+            ),
             ShippedModel(
                 name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
                 also=("lmrl", "lmrl_partial", "umaze"),

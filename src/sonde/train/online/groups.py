@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
 from sonde.evaluation.per_turn import CALLED, marked_turns
-from sonde.runs.rollout import Plan, Seats, stream_trajectories
+from sonde.runs.rollout import OnDone, Plan, Seats, stream_trajectories
 
 from ..collect import Game
 from ..credit import Values, with_advantages
@@ -56,23 +56,30 @@ def plan_tasks(
     ]
 
 
-def play_groups(chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int) -> list[list[Trajectory]]:
+def play_groups(
+    chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int, on_done: OnDone | None = None
+) -> list[list[Trajectory]]:
     """Play k episodes each, all at once, so that they share the model's batches; sorted by sample. Policies stay
-    open."""
-    return run_sync(play_groups_async(chosen, agent, others, k))
+    open. `on_done` is called with every episode as it ends."""
+    return run_sync(play_groups_async(chosen, agent, others, k, on_done))
 
 
 async def play_groups_async(
-    chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int
+    chosen: Sequence[PlannedTask], agent: AnyPolicy, others: Seats, k: int, on_done: OnDone | None = None
 ) -> list[list[Trajectory]]:
     """Like `play_groups`, awaitable."""
-    return list(await asyncio.gather(*(_play_group(one, agent, others, k) for one in chosen)))
+    return list(await asyncio.gather(*(_play_group(one, agent, others, k, on_done) for one in chosen)))
 
 
-async def _play_group(one: PlannedTask, agent: AnyPolicy, others: Seats, k: int) -> list[Trajectory]:
-    env = one.game.env
+async def _play_group(
+    one: PlannedTask, agent: AnyPolicy, others: Seats, k: int, on_done: OnDone | None
+) -> list[Trajectory]:
+    env, played = one.game.env, list[Trajectory]()
     policies = {**{name: p for name, p in others.items() if name in env.spec.seats}, AGENT: agent}
-    played = [t async for t in stream_trajectories(env, policies, [one.task], Plan(k=k, seed=one.seed))]
+    async for trajectory in stream_trajectories(env, policies, [one.task], Plan(k=k, seed=one.seed)):
+        played.append(trajectory)
+        if on_done is not None:
+            on_done(trajectory)
     return sorted(played, key=lambda t: t.sample)
 
 
@@ -216,9 +223,9 @@ def _group_potential(
 
 def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
     """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
-    readable answer (outcome `format`); `invalid` and `repeated` are turns per game that the environment marked as
-    such."""
-    n = float(len(valid))
+    readable answer (outcome `format`), `cut` that of replies that reached the limit of tokens; `invalid` and `repeated`
+    are turns per game that the environment marked as such."""
+    n, said = float(len(valid)), [c for t in valid for turn in t.turns for c in turn.acts[0].action.completions]
 
     def mean_of(values: Iterable[float]) -> tuple[float, float]:
         return math.fsum(values), n
@@ -230,6 +237,7 @@ def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: 
         "turns": mean_of(len(t.turns) for t in valid),
         **{name: mean_of(len(marked_turns(t).get(name, ())) for t in valid) for name in CALLED},
         "unreadable": mean_of(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
+        "cut": (float(sum(c.finish == "length" for c in said)), float(len(said))),
         "context_full": mean_of(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
         "tokens": (float(report.tokens), n),
         "agent_tokens": (float(report.agent_tokens), n),

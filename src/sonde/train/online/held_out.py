@@ -2,10 +2,13 @@
 
     online = OnlineSettings(eval_every=12, eval_split="val", eval_k=4)
 
-Every `eval_every` steps, and after the last one, the model plays all tasks of the split, sampled as in training and in
-the same worlds each time. `held_out` is the share of wins, in the next entry of the history; the weights with the
-highest share (of equal ones, the earliest) are kept in the folder `best`, with the step and the numbers in `best.json`.
-A split on which a checkpoint is chosen is not one to report: choose on `val`, report on `test`.
+Before the first step, every `eval_every` steps and after the last one, the model plays all tasks of the split, sampled
+as in training and in the same worlds each time. `held_out` is the share of wins, in the next entry of the history; the
+first entry has that before training, too, as `held_out_start`. The weights with the highest share (of equal ones, the
+earliest) are kept in the folder `best`, with the step and the numbers in `best.json`: at step 0 if training helped at
+no time.
+A split on which a checkpoint is chosen is not one to report: choose on `val`, report on `test`. With `patience`
+training ends after so many evaluations in a row that were no better than the best.
 
 Source: ΔBelief-RL validates on 198 words every four rollouts (its code) and reports the checkpoint that is best there.
 """
@@ -57,12 +60,18 @@ class HeldOut:
 class EvaluateHeldOut(TrainerCallback):
     """Calls the trainer's `evaluate_held_out` when it is due."""
 
-    def __init__(self, trainer: Any, every: int) -> None:
-        self._trainer, self._every = trainer, every
+    def __init__(self, trainer: Any, every: int, patience: int = 0) -> None:
+        self._trainer, self._every, self._patience = trainer, every, patience
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == 0:
+            self._trainer.evaluate_held_out()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step % self._every == 0 or state.global_step >= state.max_steps:
-            self._trainer.evaluate_held_out()
+            best = self._trainer.evaluate_held_out()
+            if self._patience and state.global_step >= best.step + self._patience * self._every:
+                control.should_training_stop = control.should_log = True
 
 
 def plan_held_out(games: Sequence[Game], split: str, seed: int) -> list[PlannedTask]:
@@ -92,4 +101,5 @@ def sum_results(step: int, split: str, parts: Sequence[Sequence[tuple[int, int, 
 
 def describe_metrics(result: HeldOut) -> Mapping[str, tuple[float, float]]:
     """For the history: the same in every process, so that their mean is it."""
-    return {"held_out": (result.success, 1.0), "held_out_score": (result.score, 1.0)}
+    end = "" if result.step else "_start"
+    return {f"held_out{end}": (result.success, 1.0), f"held_out_score{end}": (result.score, 1.0)}

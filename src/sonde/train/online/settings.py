@@ -42,7 +42,8 @@ class OnlineSettings(Checked):
     reproduced, and resumed, exactly, at the cost of batches that are not refilled. `overlap`: a server plays the next
     rollout while this one is trained on, so its weights are `updates_per_rollout` steps old when it is learned from.
     Every `eval_every` steps (0: never) the model plays `eval_k` episodes of each task of `eval_split`, and the best
-    weights by that are kept (`online.held_out`). `max_tokens`: longer trajectories are left out. `save_episodes` writes
+    weights by that are kept (`online.held_out`); training ends after `patience` evaluations in a row without a better
+    one (0: never). `max_tokens`: longer trajectories are left out. `save_episodes` writes
     every episode to run folders, `episodes/GAME` in the folder of the training.
     """
 
@@ -75,6 +76,7 @@ class OnlineSettings(Checked):
     eval_every: int = 0
     eval_split: str = "val"
     eval_k: int = 1
+    patience: int = 0
     max_tokens: int | None = None
     save_episodes: bool = False
 
@@ -88,13 +90,7 @@ class OnlineSettings(Checked):
                 raise invalid(f"online: {name}", getattr(self, name), "1 or more")
         if self.temperature <= 0:
             raise invalid("online: temperature", self.temperature, "above 0: equal samples teach nothing")
-        if self.eval_every < 0 or self.eval_every % self.updates_per_rollout:
-            allowed = f"0, or a multiple of updates_per_rollout = {self.updates_per_rollout}"
-            raise invalid("online: eval_every", self.eval_every, allowed)
-        if self.eval_every and self.overlap:
-            raise invalid(
-                "online: eval_every", self.eval_every, "0 with overlap: the server plays the next rollout then"
-            )
+        self._check_evaluation()
         if self.kv_bytes < 0:
             raise invalid("online: kv_bytes", self.kv_bytes, "0 or more")
         object.__setattr__(self, "template", freeze(self.template))
@@ -106,6 +102,18 @@ class OnlineSettings(Checked):
     def critic(self) -> GAE | None:
         """The credit, if it comes from a critic."""
         return self.credit if isinstance(self.credit, GAE) else None
+
+    def _check_evaluation(self) -> None:
+        """Check when held-out tasks are played."""
+        if self.eval_every < 0 or self.eval_every % self.updates_per_rollout:
+            allowed = f"0, or a multiple of updates_per_rollout = {self.updates_per_rollout}"
+            raise invalid("online: eval_every", self.eval_every, allowed)
+        if self.patience < 0 or (self.patience and not self.eval_every):
+            raise invalid("online: patience", self.patience, "0, or with eval_every a number of evaluations")
+        if self.eval_every and self.overlap:
+            raise invalid(
+                "online: eval_every", self.eval_every, "0 with overlap: the server plays the next rollout then"
+            )
 
     def _check_names(self) -> None:
         """Check that every mixed reward exists and no name occurs twice, and that they go with `tools`."""

@@ -58,8 +58,9 @@ from transformers import TrainerCallback
 from sonde.agents.llm import LLM
 from sonde.core import AGENT, EMPTY, AnyPolicy, Trajectory, UserError, identity, invalid, run_sync
 from sonde.models.remote.token_client import TokenEndpoint
-from sonde.runs.rollout import close
+from sonde.runs.rollout import OnDone, close
 
+from ..callbacks import HELD_OUT, PLAYED, ProgressCallback
 from ..collect import Game, group_game_tasks
 from ..credit import GAE, Values
 from ..curriculum import Curriculum
@@ -159,6 +160,7 @@ class OnlineTrainer(SondeTrainer):
         self._waiting: list[list[Sample]] = []
         self._measured: list[Taken] = []
         self._store: EpisodeLog | None = None
+        self._given = tuple(callbacks)
         super().__init__(model, objective, None, settings, tokenizer, callbacks)
         check_processes(self)
         self.hf = wrap_model(self._bare_model, self.tokenizer, self.online)
@@ -170,7 +172,7 @@ class OnlineTrainer(SondeTrainer):
         self._best: HeldOut | None = None
         if self.online.eval_every:
             self._held_out = plan_held_out(self.games, self.online.eval_split, settings.seed)
-            self.add_callback(EvaluateHeldOut(self, self.online.eval_every))
+            self.add_callback(EvaluateHeldOut(self, self.online.eval_every, self.online.patience))
 
     @property
     def _reference_weights(self) -> Weights | None:
@@ -337,7 +339,11 @@ class OnlineTrainer(SondeTrainer):
         rollout = self._plan_rollout(n_rollout)
         self._player.publish(f"{VERSION}{self.state.global_step}")
         return rollout._replace(
-            playing=BackgroundPlay(play_groups_async(rollout.mine, self.agent, self.policies, self.online.k))
+            playing=BackgroundPlay(
+                play_groups_async(
+                    rollout.mine, self.agent, self.policies, self.online.k, self._watch_play(rollout.mine)
+                )
+            )
         )
 
     def _attach_estimates(self, groups: Sequence[Group]) -> list[Group]:
@@ -375,14 +381,28 @@ class OnlineTrainer(SondeTrainer):
             self.progress = replace(self.progress, kl=after)
         return done
 
-    def play_tasks(self, chosen: Sequence[PlannedTask], k: int | None = None) -> list[list[Trajectory]]:
+    def play_tasks(
+        self, chosen: Sequence[PlannedTask], k: int | None = None, what: str = PLAYED
+    ) -> list[list[Trajectory]]:
         """`k` episodes of each of these tasks, by default the settings', with the current weights. Memory of play is
         freed before training."""
         self._player.publish(f"{VERSION}{self.state.global_step}")
         with self.evaluation_mode():
-            played = play_groups(chosen, self.agent, self.policies, k or self.online.k)
+            watched = self._watch_play(chosen, k, what)
+            played = play_groups(chosen, self.agent, self.policies, k or self.online.k, watched)
         self._player.release()
         return played
+
+    def _watch_play(self, chosen: Sequence[PlannedTask], k: int | None = None, what: str = PLAYED) -> OnDone | None:
+        """Tells the callbacks that want to know of every episode; None if there are none."""
+        watching = [callback for callback in self._given if isinstance(callback, ProgressCallback)]
+        planned = len(chosen) * (k or self.online.k)
+
+        def tell(trajectory: Trajectory) -> None:
+            for callback in watching:
+                callback.on_episode(what, planned, trajectory)
+
+        return tell if watching else None
 
     def measure_rewards(
         self, chosen: Sequence[PlannedTask], played: Sequence[Sequence[Trajectory]]
@@ -434,18 +454,20 @@ class OnlineTrainer(SondeTrainer):
 
     # --- held-out tasks ----------------------------------------------------------------------------------------------
 
-    def evaluate_held_out(self) -> None:
-        """Play the held-out tasks with the current weights, and keep these if they are the best so far."""
+    def evaluate_held_out(self) -> HeldOut:
+        """Play the held-out tasks with the current weights, and keep these if they are the best so far. Returns the
+        best result."""
         result = self.measure_held_out()
         self._add_metrics(describe_metrics(result))
         if result.is_better(self._best):
             self._best = result
             self._save_best(result)
+        return self._best or result
 
     def measure_held_out(self) -> HeldOut:
         """The result of the held-out tasks, over all processes."""
         rank, world = self.args.process_index, self.args.world_size
-        played = self.play_tasks(self._held_out[rank::world], self.online.eval_k)
+        played = self.play_tasks(self._held_out[rank::world], self.online.eval_k, HELD_OUT)
         return sum_results(self.state.global_step, self.online.eval_split, self._from_all([count_wins(played)]))
 
     def _save_best(self, result: HeldOut) -> None:

@@ -7,6 +7,7 @@ command line when a run starts, in its `data.json`, and in the report.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -62,6 +63,18 @@ def describe_preset(training: Training) -> str:
     """The name of the preset and its overrides, as a line of text."""
     changed = list_overrides(training)
     return f"{training.preset}, but {', '.join(changed)}" if changed else training.preset
+
+
+def summarise_preset(training: Training) -> str:
+    """What a preset is, in a line: rate, items in a step, length, adapter, and where it is from.
+
+    >>> summarise_preset(PRESETS["paprika_rpo"])
+    'lr 2e-07, 32 a step, 1 epoch; PAPRIKA section 4'
+    """
+    s = training.settings
+    length = f"{s.max_steps} steps" if s.max_steps else f"{s.epochs:g} epoch{'' if s.epochs == 1 else 's'}"
+    adapter = f", LoRA {s.lora.r}" if s.lora is not None else ""
+    return f"lr {s.lr:g}, {s.batch_size} a step, {length}{adapter}; {re.split('[:;]', training.source)[0]}"
 
 
 def _flatten_json(path: str, value: Json) -> Iterator[tuple[str, Json]]:

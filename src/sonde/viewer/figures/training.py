@@ -51,9 +51,10 @@ class Panel(NamedTuple):
 
 PANELS = (
     Panel("Loss", "Minimised by the optimizer.", "loss", "free", {"loss": "loss"}),
-    Panel("Success", "Episodes of the step that were won.", "episodes won (%)", "share", {"success": "success"}),
+    Panel("Success", "Won among the step's own episodes, and among held-out tasks; step 0 is before training.",
+          "episodes won (%)", "share", {"success": "own play", "held_out": "held out"}),
     Panel("Reward", "Per episode: the training reward, and the environment's return.", "per episode", "free",
-          {"reward": "reward", "score": "return"}),
+          {"reward": "reward", "score": "return", "held_out_score": "return, held out"}),
     Panel("Change of belief", "ΔBelief per episode: the model's own belief in the truth, as shaped.",
           "per episode", "free", {"belief": "belief"}),
     Panel("Information", "Information gain per episode, by the exact posterior, without winning turns.",
@@ -61,6 +62,7 @@ PANELS = (
     Panel("Turns", "Mean per episode.", "turns", "from zero", {"turns": "turns"}),
     Panel("Unreadable answers", "Episodes that ended because no answer could be read.", "episodes (%)",
           "share", {"unreadable": "unreadable"}),
+    Panel("Cut replies", "Replies that reached the limit of tokens.", "replies (%)", "share", {"cut": "cut"}),
     Panel("Groups without a signal", "Groups whose episodes all have the same reward: their advantages are 0.",
           "groups (%)", "share", {"flat_groups": "flat"}),
     Panel("Pairwise accuracy", "The chosen episode has the greater implied reward.", "pairs (%)", "share",

@@ -1,0 +1,160 @@
+"""A training while it runs: a row per step, a curve of success, and what is played right now.
+
+On a terminal all of it is drawn in place. Elsewhere (a log file, say) there are lines: how far the first episodes are,
+then a row per step, of a long training every fortieth part.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from sonde.core import Trajectory
+from sonde.train.problems import find_problems
+
+from .tables import format_history_entry, training_table
+from .terminal import stderr
+
+ROWS = 8
+"""Rows of the table on a terminal: the last steps."""
+LINES = 40
+"""Rows of a whole training elsewhere."""
+CURVE_WIDTH, CURVE_HEIGHT = 60, 8
+
+
+class TrainingDisplay:
+    """What is known of a training so far. `show_step` and `show_episode` are the functions that
+    `train.callbacks.ProgressCallback` takes."""
+
+    def __init__(self, title: str, console: Console) -> None:
+        self.title, self.console = title, console
+        self.history: list[Mapping[str, float]] = []
+        self.total = 0
+        self._told = set[str]()
+        self._playing, self._planned, self._played, self._won, self._unreadable = "", 0, 0, 0, 0
+        self._begun = self._ended = time.monotonic()
+        self._live: Live | None = None
+
+    # --- what happens ------------------------------------------------------------------------------------------------
+
+    def show_episode(self, what: str, planned: int, trajectory: Trajectory) -> None:
+        """Count an episode that has just ended."""
+        if self._played >= self._planned or what != self._playing:
+            self._playing, self._planned, self._played, self._won, self._unreadable = what, planned, 0, 0, 0
+        outcome = trajectory.outcome
+        self._played += 1
+        self._won += outcome is not None and outcome.success
+        self._unreadable += outcome is not None and outcome.kind == "format"
+        quarter = self._played * 4 // planned > (self._played - 1) * 4 // planned
+        if self._live is None and not self.history and quarter:
+            self._print(f"{self.title}: {self._describe_play()}")
+
+    def show_step(self, step: int, total: int, entry: Mapping[str, float]) -> None:
+        """Add an entry of the history."""
+        now = time.monotonic()
+        self.total, first = total, not self.history
+        self.history.append({**entry, "step": step})
+        took, self._ended = entry.get("seconds_playing", 0.0) + entry.get("seconds_training", 0.0), now
+        took = took or now - self._begun
+        if self._live is None and (first or step == total or step * LINES // total > (step - 1) * LINES // total):
+            numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:5])
+            self._print(f"{self.title}: step {step} of {total}  {numbers}")
+        if first:
+            self._print(
+                f"the first step took {format_seconds(took)}; {total} take about {format_seconds(took * total)}"
+            )
+        for problem in find_problems(self.history):
+            if problem.name not in self._told:
+                self._told.add(problem.name)
+                self._print(f"warning, step {step}: {problem}", "yellow")
+
+    # --- how it looks ------------------------------------------------------------------------------------------------
+
+    def __rich__(self) -> RenderableType:
+        parts: list[RenderableType] = [training_table(self.history[-ROWS:], ROWS)] if self.history else []
+        parts += [Text(line) for line in draw_success(self.history, self.total)]
+        return Group(*parts, Text(self._describe_now()))
+
+    @contextmanager
+    def drawn(self) -> Iterator[TrainingDisplay]:
+        """Drawn in place while the context lasts, on a terminal."""
+        if not self.console.is_terminal:
+            yield self
+            return
+        with Live(get_renderable=self.__rich__, console=self.console, refresh_per_second=4) as self._live:
+            yield self
+
+    def _describe_now(self) -> str:
+        done = len(self.history) and int(self.history[-1]["step"])
+        if self.total and done >= self.total:
+            return f"{self.title}: {done} steps in {format_seconds(time.monotonic() - self._begun)}"
+        step = f"step {done + 1}{f' of {self.total}' if self.total else ''}"
+        parts = [f"{self.title}, {step}", self._describe_play()]
+        if done:
+            first = int(self.history[0]["step"]) - 1
+            each = (self._ended - self._begun) / (done - first)
+            parts.append(f"{format_seconds(each)} a step, {format_seconds(each * (self.total - done))} left")
+        return "; ".join(filter(None, parts))
+
+    def _describe_play(self) -> str:
+        if not self._planned:
+            return ""
+        if self._played >= self._planned and self.history:
+            return "training"
+        unreadable = f", {self._unreadable} unreadable" if self._unreadable else ""
+        return f"{self._playing}: {self._played} of {self._planned} episodes, {self._won} won{unreadable}"
+
+    def _print(self, line: str, style: str | None = None) -> None:
+        self.console.print(line, highlight=False, soft_wrap=True, style=style)
+
+
+@contextmanager
+def training_display(title: str, console: Console = stderr) -> Iterator[TrainingDisplay]:
+    """A display that is drawn while the context lasts."""
+    with TrainingDisplay(title, console).drawn() as display:
+        yield display
+
+
+def format_seconds(seconds: float) -> str:
+    """
+    >>> format_seconds(4.13), format_seconds(72), format_seconds(5000)
+    ('4.1 s', '1 min 12 s', '1 h 23 min')"""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds) // 60
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {round(seconds) % 60} s"
+
+
+# --- the curve ---------------------------------------------------------------------------------------------------
+
+
+def draw_success(history: Sequence[Mapping[str, float]], total: int) -> list[str]:
+    """The curve of a training: the share of its own episodes that were won (`·`) and that of held-out tasks (`●`), or
+    no lines where it plays none."""
+    own = [(entry["step"], entry["success"]) for entry in history if "success" in entry]
+    held = [(entry["step"], entry["held_out"]) for entry in history if "held_out" in entry]
+    held[:0] = [(entry["step"] - 1, entry["held_out_start"]) for entry in history if "held_out_start" in entry]
+    if not own:
+        return []
+    legend = "· own episodes won" + ("   ● held-out tasks won" if held else "")
+    return [*draw_curve({"·": own, "●": held}, max(total, 1)), f"{'':7}{legend}, by step"]
+
+
+def draw_curve(lines: Mapping[str, Iterable[tuple[float, float]]], end: float) -> list[str]:
+    """Points (x from 0 to `end`, share from 0 to 1) of each line, drawn with its mark; later lines lie above. Values
+    that share a column are averaged."""
+    rows = [[" "] * (CURVE_WIDTH + 1) for _ in range(CURVE_HEIGHT + 1)]
+    for mark, points in lines.items():
+        columns: dict[int, list[float]] = {}
+        for x, y in points:
+            columns.setdefault(round(x / end * CURVE_WIDTH), []).append(y)
+        for column, values in columns.items():
+            rows[CURVE_HEIGHT - round(sum(values) / len(values) * CURVE_HEIGHT)][column] = mark
+    half = CURVE_HEIGHT // 2
+    names = {0: "100 %", half: "50 %", CURVE_HEIGHT: "0 %"}
+    return [f"{names.get(i, ''):>5} │{''.join(row).rstrip()}" for i, row in enumerate(rows)]

@@ -1,0 +1,297 @@
+"""Settings for a training for which nobody named any: by the model's size, the device and the environments.
+
+    facts = read_model_facts("sonde-tiny-best_arm")
+    training = choose_training("grpo", facts, find_device(), envs)
+
+**Learning rate.** Good rates fall with size. Two are known for each kind of objective: one measured here for 0.35
+million weights (`presets.tiny`), one published for a large model; between them the rate is a power of the number of
+weights (`KNOWN_RATES`), outside them it is the nearer one. An adapter (LoRA) learns at ten times the rate of full
+training (Schulman et al. 2025, "LoRA Without Regret"). Only the ends are measured: in between this is a guess to start
+from.
+
+**Adapter.** Training all weights takes 16 bytes a weight (float32 weights, gradients, AdamW's two averages). Where that
+is more than half of the memory, an adapter of rank 32 is trained instead.
+
+**Play.** 8 episodes of each of 8 tasks make a step, 16 tasks on an accelerator. A win is worth 1 and all turns of a
+game together at most -0.2. A share of the training tasks is held out, and the best weights by these are kept. A model
+that thinks is told not to where replies are shorter than 1,024 tokens. A model that comes with sonde sees the game as
+it was trained to. Source: ours.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sonde.core import Env, Task, invalid
+from sonde.core.types import Json
+from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.shipped import SHIPPED
+
+from .collect import Game
+from .objectives import find_objective
+from .online.settings import OnlineSettings
+from .presets import PRESETS
+from .problems import Problem
+from .rewards import RewardMix
+from .settings import LoraSettings, TrainSettings
+from .training import Training
+
+BYTES_PER_WEIGHT = 16
+"""Of full training: float32 weights and gradients, and AdamW's two averages."""
+SMALL = 30_000_000
+"""Up to this many weights, the settings of the models that come with sonde are used."""
+LARGE = 1_000_000_000
+"""From this many weights on, activations are computed again rather than kept."""
+SHORT_REPLY = 1024
+"""Tokens of a reply in which a thinking model does not come to its answer."""
+MOST_HELD_OUT = 64
+ADAPTER_FACTOR = 10.0
+"""How much faster an adapter learns than all weights."""
+RATE_FACTOR = 10.0
+"""How many times a learning rate may differ from the usual one of this size of model."""
+TURNS_WORTH = 0.2
+"""What all turns of a game cost together, where a win is worth 1."""
+
+
+class KnownRate(NamedTuple):
+    """A learning rate of full training and the number of weights it is for, from both ends; `tiny` is the preset of the
+    smaller, which is also where settings of small models come from."""
+
+    tiny: str
+    small: float
+    weights: float
+    large: float
+
+    def at_size(self, weights: int) -> float:
+        """The rate for this many weights, to two digits."""
+        low, high = math.log(TINY_WEIGHTS), math.log(self.weights)
+        share = min(1.0, max(0.0, (math.log(weights) - low) / (high - low)))
+        return float(f"{self.small ** (1 - share) * self.large**share:.1e}")
+
+
+TINY_WEIGHTS = 350_000
+KNOWN_RATES: Mapping[str, KnownRate] = {
+    "paprika_sft": KnownRate("tiny_sft", 1e-3, 8e9, 1e-6),
+    "paprika_rpo": KnownRate("tiny_rpo", 2e-5, 8e9, 2e-7),
+    "starpo": KnownRate("tiny_grpo", 1e-3, 1.7e9, 1e-6),
+    "bc": KnownRate("tiny_bc", 2e-3, 1.24e8, 1e-4),
+    "lmrl_dialogue_mc": KnownRate("tiny_mc", 2e-3, 1.24e8, 1e-4),
+    "lmrl_dialogue_ilql": KnownRate("tiny_ilql", 2e-3, 1.24e8, 1e-4),
+    "lmrl_dialogue_ppo": KnownRate("tiny_ppo", 3e-4, 1.24e8, 1e-6),
+}
+"""By the paper's preset of an objective. PAPRIKA trains 8 billion weights; ΔBelief-RL 1.7 billion, with an adapter at
+1e-5; LMRL-Gym GPT-2 of 124 million."""
+
+
+# --- what is there ---------------------------------------------------------------------------------------------------
+
+
+class ModelFacts(NamedTuple):
+    """What the choice needs to know about a model: its name, number of weights, layers, width and vocabulary, the
+    longest context (None: unknown), and whether its chat template can switch thinking off."""
+
+    name: str
+    weights: int
+    layers: int
+    width: int
+    vocabulary: int
+    window: int | None
+    thinks: bool
+
+
+def read_model_facts(model: str) -> ModelFacts:
+    """Facts of a model by name or folder. Reads the configuration and the tokenizer, no weights."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    source = locate_model(model)
+    with report_loading_errors(model):
+        config: Any = AutoConfig.from_pretrained(source.path, local_files_only=source.local)
+        with torch.device("meta"):
+            weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
+    text = config.get_text_config()
+    template = str(getattr(load_tokenizer(model, source), "chat_template", "") or "")
+    return ModelFacts(
+        name=model,
+        weights=weights,
+        layers=int(getattr(text, "num_hidden_layers", 1)),
+        width=int(getattr(text, "hidden_size", 1)),
+        vocabulary=int(text.vocab_size),
+        window=getattr(text, "max_position_embeddings", None),
+        thinks="enable_thinking" in template,
+    )
+
+
+class Device(NamedTuple):
+    """Where training runs: `cpu` or the kind of accelerator, its name, memory in bytes, and threads."""
+
+    kind: str
+    name: str
+    memory: int
+    threads: int
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.kind == "cpu"
+
+
+def find_device() -> Device:
+    """The device on which the trainer will run."""
+    import torch
+
+    if torch.cuda.is_available():
+        facts = torch.cuda.get_device_properties(0)
+        return Device("cuda", facts.name, facts.total_memory, torch.get_num_threads())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    if torch.accelerator.is_available():
+        kind = str(torch.accelerator.current_accelerator())
+        return Device(kind, kind, memory, torch.get_num_threads())
+    return Device("cpu", "CPU", memory, torch.get_num_threads())
+
+
+# --- the choice ------------------------------------------------------------------------------------------------------
+
+
+def choose_training(objective: str, model: ModelFacts, device: Device, envs: Sequence[Env[Any]] = ()) -> Training:
+    """The settings for this objective. `envs` are played where the model learns while it plays. An objective whose own
+    preset is not a paper's keeps that preset."""
+    preset = find_objective(objective).preset
+    known = KNOWN_RATES.get(preset)
+    if known is None:
+        return PRESETS[preset].for_objective(objective)
+    small = model.weights <= SMALL or PRESETS[preset].is_online
+    chosen = PRESETS[known.tiny if small else preset].for_objective(objective)
+    settings = _choose_settings(chosen.settings, known, model, device)
+    if not chosen.is_online:
+        return replace(chosen, settings=settings)
+    tasks = 8 if device.is_cpu else 16
+    online = _choose_play(chosen.online, model, envs)
+    if model.weights > SMALL:
+        settings = replace(settings, batch_size=tasks * online.k, micro_batch=tasks * online.k)
+    return replace(chosen, settings=settings, online=online, plays=_choose_presets(model))
+
+
+def _choose_settings(base: TrainSettings, known: KnownRate, model: ModelFacts, device: Device) -> TrainSettings:
+    """Rate, number format, adapter and the size of a forward pass."""
+    adapter = BYTES_PER_WEIGHT * model.weights > device.memory / 2
+    rate = known.at_size(model.weights) * (ADAPTER_FACTOR if adapter else 1.0)
+    tokens = base.micro_tokens or 8192
+    if not device.is_cpu:  # logits, their gradient and their logarithm, in float32, in a quarter of the memory
+        tokens = max(2048, min(65_536, int(device.memory / 4 / (12 * model.vocabulary))))
+    limits = [limit for limit in (base.max_tokens, model.window) if limit is not None]
+    return replace(
+        base,
+        lr=float(f"{rate:.1e}"),
+        lora=LoraSettings(r=32, alpha=32.0) if adapter else None,
+        bf16=not device.is_cpu,
+        gradient_checkpointing=model.weights >= LARGE,
+        micro_tokens=tokens,
+        max_tokens=min(limits) if base.max_tokens is not None else None,
+    )
+
+
+def _choose_play(base: OnlineSettings, model: ModelFacts, envs: Sequence[Env[Any]]) -> OnlineSettings:
+    """Rewards, length of replies, view of the game and held-out tasks."""
+    shipped = SHIPPED.get(model.name)
+    turns = max((int(env.spec.max_turns) for env in envs), default=10)
+    reply = max((int(env.spec.max_new_tokens) for env in envs), default=SHORT_REPLY)
+    base = replace(base, max_new_tokens=None, eval_every=5)
+    if base.critic is None:
+        base = replace(base, rewards=RewardMix({"success": 1.0, "turns": -float(f"{TURNS_WORTH / turns:.1g}")}))
+    if shipped is not None:
+        return replace(base, context=shipped.context, max_new_tokens=shipped.max_new_tokens)
+    if model.thinks and reply < SHORT_REPLY:
+        return replace(base, template={"enable_thinking": False})
+    return base
+
+
+def _choose_presets(model: ModelFacts) -> Mapping[str, Mapping[str, Json]]:
+    """The preset of the environment that a model of sonde was made for."""
+    shipped = SHIPPED.get(model.name)
+    return {} if shipped is None else {shipped.env: {"preset": shipped.preset}}
+
+
+def hold_out_tasks(games: Sequence[Game], split: str) -> list[Game]:
+    """The games with tasks to choose the best weights by: those of the split, if their environment has it; otherwise
+    tasks spread over the training tasks, a fifth of these and at most 64 (of all games together), which are then not
+    trained on."""
+    return [_hold_out(game, split, max(1, MOST_HELD_OUT // len(games))) for game in games]
+
+
+def _hold_out(game: Game, split: str, most: int) -> Game:
+    if game.held_out is not None or (split in game.env.splits and split != game.split):
+        return game
+    if len(game.tasks) < 5:
+        raise invalid(
+            f"online: eval_every: {game.name}",
+            f"{len(game.tasks)} tasks",
+            "5 or more, to hold some out, or eval_every 0 (--eval-every 0)",
+        )
+    held = _spread(game.tasks, min(most, len(game.tasks) // 5))
+    chosen = {task.id for task in held}
+    return replace(game, held_out=held, tasks=[task for task in game.tasks if task.id not in chosen])
+
+
+def _spread(tasks: Sequence[Task], n: int) -> list[Task]:
+    """At most `n` tasks at even distances."""
+    n = min(n, len(tasks))
+    return [tasks[i * len(tasks) // n] for i in range(n)]
+
+
+# --- what it will take -----------------------------------------------------------------------------------------------
+
+
+def estimate_memory(model: ModelFacts, settings: TrainSettings, kv_bytes: int = 0) -> int:
+    """About how many bytes training takes at most: weights with gradients and AdamW's averages, activations of one
+    forward pass, its logits, and cached keys and values. Activations: 17 numbers a token, layer and unit of width
+    (Korthikanti et al. 2022, without those of attention), 1 with `gradient_checkpointing`."""
+    number = 2 if settings.bf16 else 4
+    if settings.lora is None:
+        weights = BYTES_PER_WEIGHT * model.weights
+    else:  # the inputs and outputs of a layer's seven matrices are at most some 22 widths
+        adapter = 22 * settings.lora.r * model.width * model.layers
+        weights = number * model.weights + BYTES_PER_WEIGHT * adapter
+    tokens = settings.micro_tokens or settings.micro_batch * (settings.max_tokens or 2048)
+    kept = 1 if settings.gradient_checkpointing else 17
+    return weights + tokens * (kept * model.width * model.layers * number + 12 * model.vocabulary) + kv_bytes
+
+
+# --- what is doubtful ------------------------------------------------------------------------------------------------
+
+
+def find_doubts(training: Training, model: ModelFacts, reply: int | None = None) -> list[Problem]:
+    """What is doubtful about these settings for this model. `reply`: the longest reply in tokens, where the model
+    learns while it plays."""
+    found = list[Problem]()
+    known = KNOWN_RATES.get(find_objective(training.objective).preset)
+    if known is not None:
+        usual = known.at_size(model.weights) * (1.0 if training.settings.lora is None else ADAPTER_FACTOR)
+        got = training.settings.lr
+        if not 1 / RATE_FACTOR <= got / usual <= RATE_FACTOR:
+            found.append(Problem(
+                "rate",
+                f"lr {got:g} is that of a {'larger' if got < usual else 'smaller'} model; for "
+                f"{format_weights(model.weights)} weights about {usual:.1g} is usual",
+                f"-o settings.lr={usual:.1g}",
+            ))  # fmt: skip
+    thinking = training.online.template.get("enable_thinking", True)
+    if training.is_online and model.thinks and thinking and reply is not None and reply < SHORT_REPLY:
+        found.append(Problem(
+            "thinking",
+            f"the model thinks, and its replies are cut after {reply} tokens, mostly before the answer",
+            "-o online.template.enable_thinking=false, or -o online.max_new_tokens=4096",
+        ))  # fmt: skip
+    return found
+
+
+def format_weights(n: int) -> str:
+    """
+    >>> format_weights(340_416), format_weights(134_515_008), format_weights(1_720_000_000)
+    ('0.34 M', '135 M', '1.7 B')"""
+    if n >= 1e9:
+        return f"{n / 1e9:.2g} B"
+    return f"{n / 1e6:.2f} M" if n < 1e6 else f"{n / 1e6:.3g} M"

@@ -1,0 +1,110 @@
+"""Settings that are chosen by the model's size, the device and the environments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+import sonde
+from sonde.core import UserError, names
+from sonde.train.automatic import (
+    KNOWN_RATES,
+    Device,
+    ModelFacts,
+    choose_training,
+    estimate_memory,
+    find_doubts,
+    format_weights,
+    hold_out_tasks,
+    read_model_facts,
+)
+from sonde.train.collect import Game
+from sonde.train.presets import preset
+from sonde.train.settings import LoraSettings, TrainSettings
+from tests.cases import each
+
+TINY = ModelFacts("tiny", 340_416, 3, 96, 83, 256, False)
+SMALL = ModelFacts("smollm2", 134_515_008, 30, 576, 49_152, 8192, False)
+BIG = ModelFacts("qwen", 8_190_735_360, 36, 4096, 151_936, 40_960, True)
+CPU = Device("cpu", "CPU", 8 << 30, 2)
+GPU = Device("cuda", "H200", 139 << 30, 16)
+
+
+def test_facts_are_read_without_weights() -> None:
+    assert read_model_facts("sonde-tiny-best_arm") == TINY._replace(name="sonde-tiny-best_arm")
+
+
+def test_the_rate_is_that_of_both_ends_and_a_power_of_the_size_between_them() -> None:
+    """By hand, at the geometric mean of both sizes: sqrt(1e-3 x 1e-6) = 3.16e-5."""
+    known = KNOWN_RATES["paprika_sft"]
+    middle = round((350_000 * 8e9) ** 0.5)
+    assert [known.at_size(n) for n in (1000, 350_000, middle, int(8e9), int(4e11))] == [1e-3, 1e-3, 3.2e-5, 1e-6, 1e-6]
+
+
+@each("objective", [*names("objectives")])
+def test_every_objective_has_settings_for_every_size(objective: str) -> None:
+    env = sonde.make("wordle")
+    for model in (TINY, SMALL, BIG):
+        for device in (CPU, GPU):
+            chosen = choose_training(objective, model, device, [env])
+            assert chosen.objective == objective and chosen.settings.bf16 == (device is GPU)
+            assert not [doubt for doubt in find_doubts(chosen, model) if doubt.name == "rate"]
+
+
+def test_an_adapter_is_trained_where_all_weights_do_not_fit() -> None:
+    """16 bytes a weight: 2 GiB of 8 for 135 M, 122 GiB of 139 for 8 B, of which half may be used."""
+    small, big = (choose_training("grpo", model, device) for model, device in ((SMALL, CPU), (BIG, GPU)))
+    assert small.settings.lora is None and big.settings.lora == LoraSettings(r=32, alpha=32.0)
+    assert big.settings.lr == pytest.approx(10 * KNOWN_RATES["starpo"].at_size(BIG.weights))
+    assert big.settings.gradient_checkpointing and not small.settings.gradient_checkpointing
+
+
+def test_play_follows_the_environment_and_the_model() -> None:
+    env = sonde.make("wordle")
+    tiny, big = (choose_training("grpo", model, CPU, [env]).online for model in (TINY, BIG))
+    assert tiny.rewards.weights == {"success": 1.0, "turns": -0.03} and tiny.eval_every == 5
+    thinks = env.spec.max_new_tokens < 1024
+    assert big.template == ({"enable_thinking": False} if thinks else {}) and tiny.template == {}
+    shipped = choose_training("grpo", TINY._replace(name="sonde-tiny-best_arm"), CPU)
+    assert (shipped.online.context, shipped.online.max_new_tokens) == ("render", 8)
+    assert shipped.fill_env({"name": "best_arm"}) == {"name": "best_arm", "preset": "small"}
+
+
+def test_tasks_are_held_out_of_training_unless_there_is_a_split() -> None:
+    arms, words = sonde.make("best_arm", preset="small"), sonde.make("twenty_questions", preset="delta_belief")
+    game, other = hold_out_tasks(
+        [Game(arms, arms.tasks("train"), "arms", split="train"), Game(words, words.tasks("train"), "words")], "val"
+    )
+    assert game.held_out is not None and len(game.held_out) == 32 and len(game.tasks) == 468
+    assert not {task.id for task in game.held_out} & {task.id for task in game.tasks}
+    assert other.held_out is None and len(other.tasks) == len(words.tasks("train"))
+    with pytest.raises(UserError, match="few: got '4 tasks', allowed: 5 or more"):
+        hold_out_tasks([Game(arms, arms.tasks("train")[:4], "few")], "val")
+
+
+def test_memory_is_counted() -> None:
+    """By hand: 340,416 x 16 bytes, and 8192 tokens of 17 x 96 x 3 numbers and 3 x 83 logits of 4 bytes."""
+    settings = TrainSettings(micro_tokens=8192)
+    assert estimate_memory(TINY, settings) == 340_416 * 16 + 8192 * (17 * 96 * 3 * 4 + 12 * 83)
+    adapter = replace(settings, lora=LoraSettings(r=8), bf16=True)
+    assert estimate_memory(TINY, adapter) == 340_416 * 2 + 16 * 22 * 8 * 96 * 3 + 8192 * (17 * 96 * 3 * 2 + 12 * 83)
+
+
+def test_a_rate_of_another_size_and_thinking_in_short_replies_are_doubtful() -> None:
+    (rate,) = find_doubts(preset("paprika_rpo"), TINY)
+    assert (
+        str(rate) == "lr 2e-07 is that of a larger model; for 0.34 M weights about 2e-05 is usual; -o settings.lr=2e-05"
+    )
+    chosen = choose_training("grpo", BIG, GPU, [sonde.make("wordle")])
+    thinking = replace(chosen, online=replace(chosen.online, template={}))
+    assert [doubt.name for doubt in find_doubts(thinking, BIG, 200)] == ["thinking"]
+    assert find_doubts(thinking, BIG, 4096) == find_doubts(chosen, BIG, 4096) == []
+
+
+def test_weights_are_rounded() -> None:
+    assert [format_weights(n) for n in (340_416, 3_200_000, 134_515_008, 8_190_735_360)] == [
+        "0.34 M", "3.2 M", "135 M", "8.2 B",
+    ]  # fmt: skip
