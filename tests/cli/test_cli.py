@@ -78,7 +78,7 @@ def test_list_names_everything() -> None:
     text = run("list")
     for kind in ("envs", "agents", "models", "objectives"):
         for name in sonde.names(kind):
-            assert re.search(rf"^{name} ", text, re.MULTILINE)
+            assert re.search(rf"^{name}\b", text, re.MULTILINE)
     assert set(as_json("list", "agents")["agents"]) == set(sonde.names("agents"))
     assert all(as_json("list")["envs"].values()), "every environment says what it is"
 
@@ -119,7 +119,7 @@ def test_eval(options: list[str], label: str) -> None:
 
 def test_several_environments_make_one_table_that_fits() -> None:
     text = run("eval", *sonde.names(), "--agent", "random", "-n", "1", "-k", "1", "--no-gains")
-    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in sonde.names())
+    assert all(re.search(rf"^{name}\b", text, re.MULTILINE) for name in sonde.names())
     assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith("written"))
     assert text.count("written: ") == len(sonde.names())
 

@@ -52,6 +52,7 @@ def test_a_request_with_tools_demands_one_call() -> None:
                     "required": ["action"],
                     "additionalProperties": False,
                 },
+                "strict": True,
             },
         }
     ]

@@ -88,5 +88,5 @@ def test_bad_mixes_are_refused() -> None:
         RewardMix({"sucess": 1.0})({"success": [1], "turns": [1]})
     with pytest.raises(UserError, match=r"lengths: got \[1, 2\]"):
         RewardMix({"success": 1.0, "turns": 1.0})({"success": [1], "turns": [1, 1]})
-    with pytest.raises(UserError, match="known: delta_belief, env, starpo, success"):
+    with pytest.raises(UserError, match="known: delta_belief, env, igpo, starpo, success"):
         RewardMix.from_paper("ppo")

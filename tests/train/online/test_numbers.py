@@ -64,7 +64,7 @@ def test_numbers_of_a_group_by_hand() -> None:
     assert {name: value / count for name, (value, count) in group.sums.items()} == pytest.approx({
         "success": 1 / 3, "score": 1 / 3, "reward": sum(rewards) / 3, "turns": 7 / 3, "unreadable": 0.0, "tokens": 7.0,
         "agent_tokens": 7 / 3, "forked": 4 / 3, "too_long": 0.0, "flat_groups": 0.0, "errors": 0.25, "invalid": 4 / 3,
-        "repeated": 0.0, "context_full": 0.0,
+        "repeated": 0.0, "context_full": 0.0, "cut": 0.0,
     })  # fmt: skip
     assert group.signal and group.potential == pytest.approx(coefficient_of_variation([2.0, 4.0, 4.0]))
     for sample, reward in zip(group.samples, rewards, strict=True):
