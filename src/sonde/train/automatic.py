@@ -77,7 +77,7 @@ TINY_WEIGHTS = 350_000
 KNOWN_RATES: Mapping[str, KnownRate] = {
     "paprika_sft": KnownRate("tiny_sft", 1e-3, 8e9, 1e-6),
     "paprika_rpo": KnownRate("tiny_rpo", 2e-5, 8e9, 2e-7),
-    "starpo": KnownRate("tiny_grpo", 1e-3, 1.7e9, 1e-6),
+    "starpo": KnownRate("tiny_grpo", 5e-4, 1.7e9, 1e-6),
     "bc": KnownRate("tiny_bc", 2e-3, 1.24e8, 1e-4),
     "lmrl_dialogue_mc": KnownRate("tiny_mc", 2e-3, 1.24e8, 1e-4),
     "lmrl_dialogue_ilql": KnownRate("tiny_ilql", 2e-3, 1.24e8, 1e-4),
