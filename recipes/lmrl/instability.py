@@ -64,7 +64,8 @@ def write_figure(curves: Sequence[Curve], file: Path) -> None:
         for i, c in enumerate(curves)
     ]
     labels = {"xlabel": "optimizer step", "ylabel": "return of an episode"}
-    file.write_text(draw_lines(lines, "instability", "Return over the steps of online trainings", labels), "utf-8")
+    figure = draw_lines(lines, "Return over the steps of online trainings", labels)
+    file.write_text(figure.to_svg("instability"), "utf-8")
 
 
 def main() -> None:

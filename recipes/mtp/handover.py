@@ -98,7 +98,7 @@ def save_figure(curves: Mapping[str, Sequence[Point]], file: Path, title: str) -
         for i, (name, points) in enumerate(curves.items())
     ]
     labels = {"xlabel": "turns of the first player", "ylabel": "score"}
-    file.write_text(draw_lines(lines, "handover", title, labels), "utf-8")
+    file.write_text(draw_lines(lines, title, labels).to_svg("handover"), "utf-8")
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -234,7 +234,7 @@ def main() -> None:
     if args.only in (None, "train"):
         train(args.to, runs, args.seed, max(1, args.steps // part))
     if args.only in (None, "measure"):
-        rows = [measure(game, args.to / "model", TEST_TASKS // (10 if args.quick else 1)) for game in games]
+        rows = [measure(game, args.to / "model", TEST_TASKS // (50 if args.quick else 1)) for game in games]
         (args.to / "games.json").write_text(json.dumps(rows, indent=1) + "\n")
         print(format_table(rows))
 
