@@ -3,8 +3,8 @@
 SmolLM2-135M is far too small to play well; it runs on any laptop in minutes. Everything around it is the same as for a
 large model: environments, batching, records, evaluation and report. The model that trains, sonde-tiny-habit, comes with
 sonde: it tries three machines, and then mostly names the one that won least: its luck must turn. GRPO on its own play
-cures it with most seeds (eight of ten, `recipes/tiny/cure.py`; here seed 0), in worlds that it is not tested in. The
-same training from the command line:
+cures it (with ten of ten seeds in `recipes/tiny/cure.py`; here seed 0), in worlds that it is not tested in. The same
+training from the command line:
 
     sonde train grpo --model sonde-tiny-habit --out runs/grpo -o settings.max_steps=12
 
