@@ -135,7 +135,7 @@ def test_values_are_learned_and_played_by() -> None:
     assert Path("best/command.txt").read_text().startswith("sonde train filtered_bc ")
     assert "written: q/model" in shown and Path("q/model/heads.safetensors").is_file()
     told = json.loads(Path("q/data.json").read_text())
-    assert told["options"]["tau"] == 0.8 and told["preset"] == "lmrl_dialogue_ilql"
+    assert told["options"]["tau"] == 0.8 and told["preset"] == "tiny_ilql"
     values = ["-o", "seats.agent.model.heads=q/model", "-o", "seats.agent.model.beta=4.0"]
     run("rollout", GAME, "steered", "--model", "bc/model", "-k", "2", "-o", "seats.agent.max_new_tokens=2", *values)
     config = Run.load("steered").config["seats"]["agent"]["model"]

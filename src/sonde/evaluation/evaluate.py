@@ -129,7 +129,8 @@ class Evaluation:
         if schema != SCHEMA:
             raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
         found = read_as(cls, data, "evaluation")
-        for name, known, wanted in (("metrics", found.metrics, METRICS), ("kinds", found.kinds, KINDS)):
+        measured = (*METRICS, *(f"pass@{j}" for j in curves.pass_sizes(found.k)))
+        for name, known, wanted in (("metrics", found.metrics, measured), ("kinds", found.kinds, KINDS)):
             if missing := [one for one in wanted if one not in known]:
                 raise UserError(f"evaluation.{name}: missing {', '.join(missing)}")
         for name, config in (("env", found.env), *([("agent", found.agent)] if found.agent else [])):

@@ -51,8 +51,16 @@ def _marked_rate(by_task: ByTask, name: str, turn: int) -> Estimate:
 
 def pass_curve(found: Mapping[str, Estimate | None], k: int) -> dict[int, Estimate]:
     """pass@1, 2, 4, ... and k, from the metrics of an evaluation, which contain pass@1 to pass@k."""
-    at = sorted({k, *(2**i for i in range(k.bit_length()) if 2**i <= k)})
-    return {j: value for j in at if (value := found[f"pass@{j}"]) is not None}
+    return {j: value for j in pass_sizes(k) if (value := found[f"pass@{j}"]) is not None}
+
+
+def pass_sizes(k: int) -> list[int]:
+    """The powers of two up to k, and k.
+
+    >>> pass_sizes(6)
+    [1, 2, 4, 6]
+    """
+    return sorted({k, *(2**i for i in range(k.bit_length()) if 2**i <= k)})
 
 
 def marked_share(row: Row, name: str) -> float | None:
