@@ -16,7 +16,7 @@ from sonde.core import Env, Rng
 from sonde.testing import EnvProbe, check_env, hostile_reply
 
 NAMES = sonde.names()
-EPISODES, MORE, LONG = 4, 12, 1000
+EPISODES, MORE, LONG = 4, 8, 1000
 TURNS = 320
 FUZZED, LONG_FUZZED = 300, 10_000
 
