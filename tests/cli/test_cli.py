@@ -78,7 +78,7 @@ def test_list_names_everything() -> None:
     text = run("list")
     for kind in ("envs", "agents", "models", "objectives"):
         for name in sonde.names(kind):
-            assert re.search(rf"^{name}\b", text, re.MULTILINE)
+            assert re.search(rf"^{name} ", text, re.MULTILINE)
     assert set(as_json("list", "agents")["agents"]) == set(sonde.names("agents"))
     assert all(as_json("list")["envs"].values()), "every environment says what it is"
 

@@ -150,7 +150,7 @@ def leaderboard_tables(board: Board) -> Group:
     """A table for each suite and environment with results, what the papers print below it, then one over all."""
     parts: list[RenderableType] = []
     for name, results in board.suites.items():
-        parts += [_board_table(name, results), *map(_published_table, board.published(name)), Text()]
+        parts += [_board_table(name, results), *map(_published_table, board.find_published(name)), Text()]
     table = ResultTable(("agent",), ("environments", "asks", "decides", "follows"), "all agents")
     for agent, results in board.agents.items():
         found = [value for value, _ in agent_profile(results).values()]

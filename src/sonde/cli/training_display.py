@@ -81,7 +81,7 @@ class TrainingDisplay:
         return Group(*parts, Text(self._describe_now()))
 
     @contextmanager
-    def drawn(self) -> Iterator[TrainingDisplay]:
+    def draw_live(self) -> Iterator[TrainingDisplay]:
         """Drawn in place while the context lasts, on a terminal."""
         if not self.console.is_terminal:
             yield self
@@ -116,7 +116,7 @@ class TrainingDisplay:
 @contextmanager
 def training_display(title: str, console: Console = stderr) -> Iterator[TrainingDisplay]:
     """A display that is drawn while the context lasts."""
-    with TrainingDisplay(title, console).drawn() as display:
+    with TrainingDisplay(title, console).draw_live() as display:
         yield display
 
 

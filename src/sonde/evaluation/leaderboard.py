@@ -67,7 +67,7 @@ class Board(NamedTuple):
             "stale": [{"suite": one.suite, "agent": one.agent, "why": list(why)} for one, why in self.stale],
         }
 
-    def published(self, table: str) -> Sequence[PublishedTable]:
+    def find_published(self, table: str) -> Sequence[PublishedTable]:
         """The numbers that the paper of a suite prints; none for a single environment."""
         return published_tables(table)
 

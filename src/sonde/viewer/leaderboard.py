@@ -98,7 +98,7 @@ def make_leaderboard(board: Board) -> Leaderboard:
     """The page as a value."""
     return Leaderboard(
         suites=[
-            _describe_suite(i, name, results, board.published(name))
+            _describe_suite(i, name, results, board.find_published(name))
             for i, (name, results) in enumerate(board.suites.items())
         ],
         agents=[
