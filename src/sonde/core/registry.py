@@ -29,7 +29,6 @@ from sonde._util.argument_checks import configuration_fields
 
 from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
-from .renamed import RENAMED
 from .types import Json
 
 SOURCES = ("gem", "gymnasium", "openenv", "reasoning_gym", "textarena")
@@ -95,7 +94,7 @@ def find(name: str) -> type[Configured]:
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
     if name not in _CLASSES:
-        _CLASSES[name] = _find_class(RENAMED.get(name, name))
+        _CLASSES[name] = _find_class(name)
     return _CLASSES[name]
 
 

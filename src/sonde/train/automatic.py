@@ -289,9 +289,11 @@ def find_doubts(training: Training, model: ModelFacts, reply: int | None = None)
 
 
 def format_weights(n: int) -> str:
+    """A number of weights, rounded to be read.
+
+    >>> format_weights(340_416), format_weights(134_515_008), format_weights(1_720_000_000), format_weights(405 * 10**9)
+    ('0.34 M', '135 M', '1.7 B', '405 B')
     """
-    >>> format_weights(340_416), format_weights(134_515_008), format_weights(1_720_000_000)
-    ('0.34 M', '135 M', '1.7 B')"""
-    if n >= 1e9:
-        return f"{n / 1e9:.2g} B"
+    if n >= 999.5e6:
+        return f"{n / 1e9:.2g} B" if n < 99.5e9 else f"{n / 1e9:.0f} B"
     return f"{n / 1e6:.2f} M" if n < 1e6 else f"{n / 1e6:.3g} M"

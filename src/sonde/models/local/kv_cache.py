@@ -370,9 +370,8 @@ class PolicyWithValueModel(torch.nn.Module):
         super().__init__()
         self.first, self.second, self._cut = first, second, count_layers(first)
         self.device, self.dtype, self.config = first.device, first.dtype, first.config
-        self._supports_attention_backend = (
-            attention_windows(first, second) is not None
-        )  # the flag of transformers' models
+        # The flag of transformers' models.
+        self._supports_attention_backend = attention_windows(first, second) is not None
 
     def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
         own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]

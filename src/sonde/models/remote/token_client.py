@@ -190,7 +190,7 @@ class TokenEndpoint(WeightsEndpoint):
         return await self.score_ids(self.chat.encode_probe(probe), seed=seed)
 
     async def score_ids(self, scored: ScoredIds, *, seed: int = 0) -> list[float]:
-        """The log-probabilities of the tokens at these positions, as in `score`. `seed` is for waits (`ask`)."""
+        """The log-probabilities of the tokens at these positions, as in `score`. `seed` seeds the jitter of waits."""
         if not scored.places:
             return []
 
