@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from sonde.core import EMPTY, Completion, Message, UserError, content_hash, invalid
-from sonde.models.chat.chat import Chat
+from sonde.models.chat.chat import Chat, common_prefix_length
 
 from .data import RowReport, chain_rows, encode_completion, split_calls
 from .types import Item, Learns, Pair, Row, Sample, item_samples, longest_row
@@ -254,7 +254,7 @@ def _make_text_sample(chat: Chat, before: str, after: str, won: bool) -> Sample:
     end = named if isinstance(named, int) else chat.end_id
     if ids[-1:] != array("i", [end]):
         ids.append(end)
-    n = next((i for i, (x, y) in enumerate(zip(start, ids, strict=False)) if x != y), min(len(start), len(ids)))
+    n = common_prefix_length(start, ids)
     kept = after.removesuffix(getattr(chat.tokenizer, "eos_token", None) or "").strip()
     if not (back := chat.decode_ids(ids[n:]).strip()).endswith(kept):
         raise invalid("text", after, f"text that the tokenizer reproduces; it makes {back!r} of it")

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 import orjson
 import torch
-from numpy.typing import NDArray
 
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, Env, Episode, Trajectory, UserError, build_recorded, invalid
@@ -38,6 +37,7 @@ from sonde.models.local.heads import Heads, load_heads
 
 from .by_name import prepare_data
 from .collate import collate, divide_passes, make_batch
+from .credit import Values
 from .data import chain_rows, encode_completion
 from .logprobs import PASS_TOKENS, token_values
 from .model_io import load_model
@@ -46,8 +46,6 @@ from .objectives._values import ValueObjective, lay_out_samples, returns_to_go
 from .training import Learning
 from .training_folder import DATA, MODEL
 from .types import Batch, Sample
-
-Values = NDArray[np.float64]
 
 
 @runtime_checkable
@@ -206,7 +204,9 @@ def _solved_states(played: Sequence[Trajectory], discount: float) -> Iterator[tu
     seen: set[tuple[str, str]] = set()
     for config, group in groupby(played, key=lambda t: t.env):
         env: Env[Any] = build_recorded(config)
-        for ep in (ep for t in group for ep in Episode.stages(env, t)) if isinstance(env, Solved) else ():
+        if not isinstance(env, Solved):
+            continue
+        for ep in (ep for t in group for ep in Episode.stages(env, t)):
             if ep.to_act != AGENT or (place := (env.name, ep.view().messages[-1].content)) in seen:
                 continue
             seen.add(place)
