@@ -163,7 +163,7 @@ def identity(config: Json) -> Json:
 
 
 def access_fields(name: str) -> frozenset[str]:
-    """The fields of this name's class that are declared as `config.HOW`. None if the name is not kind-qualified, or its
+    """The fields of this name's class that are declared as `config.HOW`; none if the name is not kind-qualified, or its
     class is not imported yet."""
     return _access_fields(name) if ":" in name and describe_reach(name) is None else frozenset()
 
