@@ -87,6 +87,8 @@ def test_what_a_format_failure_misses_is_regret(kind: Any) -> None:
     assert regret.episode_regrets(RIVER, t, kind) == pytest.approx([best - 0.01, best - 0.01 + 0.005, best])
     lock = play_episode(LOCK, "42", "1", "3", "no tag")
     assert regret.episode_regrets(LOCK, lock, kind).tolist() == [1.0] * 4
+    unplayed = Episode.begin(RIVER, RIVER.task(LABELS)).cut_short("context").to_trajectory()
+    assert regret.episode_regrets(RIVER, unplayed, kind) == pytest.approx([best] * 3)
     pulls = play_episode(BANDIT, {"best": "B"}, "B", "no tag")
     assert regret.episode_regrets(BANDIT, pulls)[1:] == pytest.approx([0.6] * 3)
 

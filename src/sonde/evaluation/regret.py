@@ -121,12 +121,14 @@ def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> flo
 
 def _missed_value(known: SolvedWorld, trajectory: Trajectory) -> Floats:
     """The value left when the episode broke off, by sub-episode: from the state in which its last answer could not be
-    parsed, or from the state that this answer led to."""
-    problem, info = known.problem, trajectory.turns[-1].info
-    rows = np.zeros(problem.sub_episodes)
-    h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
-    rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
-    rows[info["sub_episode"] + 1 :] = known.values_HS[0, problem.states.index(problem.start)]
+    parsed, or from the state that this answer led to; all of it if the first prompt was too long for the model."""
+    problem = known.problem
+    rows = np.full(problem.sub_episodes, known.values_HS[0, problem.states.index(problem.start)])
+    if trajectory.turns:
+        info = trajectory.turns[-1].info
+        h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
+        rows[: info["sub_episode"]] = 0.0
+        rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
     return rows
 
 
