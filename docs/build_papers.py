@@ -5,7 +5,10 @@ a laptop, and what came out, beside what the paper prints.
 
 A page is written from `docs/papers/PAPER.toml` and the tables in `results/papers/PAPER/`, which recipes save
 (`recipes/rows.py: save_table`). No number of ours is typed by hand: the text of a `reading` takes them from those
-tables, `{figure7[ema][success]}` being the cell of row `ema` and column `success` of `figure7.json`.
+tables, `{figure7[ema][success]}` being the cell of row `ema` and column `success` of `figure7.json`. Numbers of a paper
+that the leaderboard shows too stand in `src/sonde/evaluation/published.toml`: in the text of `published`,
+`{published[0][wordle][BC]}` is the value of model `BC` in the first of the paper's tables there,
+`{published[0][wordle]}` all of its values as cells of a row, and `{published[0][models]}` the models over them.
 `tests/docs/test_papers.py` fails when a page is out of date.
 """
 
@@ -18,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from sonde.evaluation.published import published_tables
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "papers"
@@ -76,6 +81,13 @@ class Table(dict[str, Any]):
         return "; ".join(part for part in parts if part) + "."
 
 
+class Cells(dict[str, Any]):
+    """Cells of a row, by column; as text, the row without its ends."""
+
+    def __str__(self) -> str:
+        return " | ".join("" if cell is None else f"{cell:g}" for cell in self.values())
+
+
 def show_cell(cell: Any) -> str:
     """A cell as text: floats with three digits that count, nothing for what was not measured.
 
@@ -112,12 +124,13 @@ def write_item(paper: str, item: Item) -> list[str]:
     """A figure or table: what it shows, how to make it, the paper's numbers and ours."""
     tables = {name: read_table(paper, name) for name in item.results}
     reading = item.reading.strip().format_map(tables)
+    published = item.published.strip().format(published=read_published(paper))
     return [
         f"## {item.id}",
         item.about.strip(),
         write_command("At the paper's scale", item.paper),
         write_command("Here", item.here),
-        f"The paper:\n\n{item.published.strip()}" if item.published.strip() else "",
+        f"The paper:\n\n{published}" if published else "",
         *(table.write_table().rstrip() for table in tables.values()),
         reading,
     ]
@@ -136,6 +149,20 @@ def read_page(paper: str) -> dict[str, Any]:
 def read_table(paper: str, name: str) -> Table:
     """The saved table of this name."""
     return Table(json.loads((RESULTS / paper / f"{name}.json").read_text("utf-8")))
+
+
+def read_published(paper: str) -> list[dict[str, Any]]:
+    """What a paper prints, table by table: `models`, and the values of each environment by model."""
+    return [
+        {
+            "models": " | ".join(model for model, _ in table.rows),
+            **{
+                environment: Cells({model: values[i] for model, values in table.rows})
+                for i, environment in enumerate(table.environments)
+            },
+        }
+        for table in published_tables(paper)
+    ]
 
 
 def find_unused_tables(paper: str) -> list[str]:

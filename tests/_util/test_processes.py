@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sonde._util.processes import count_cores, map_processes
-from sonde.core import WorldError
+from sonde.core import ContractError, WorldError
 from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +26,15 @@ def failing(n: int) -> int:
     if n == 3:
         raise KeyError(f"thing {n}")
     return n
+
+
+class Odd(Exception):
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+def odd(n: int) -> int:
+    raise Odd(n, 2)
 
 
 def dying(n: int) -> int:
@@ -53,6 +62,11 @@ def test_errors_are_raised_after_the_results_before_them() -> None:
     with pytest.raises(KeyError, match="thing 3") as caught:
         next(found)
     assert "in failing" in caught.value.__notes__[0]
+
+
+def test_an_exception_that_cannot_be_sent_comes_in_words() -> None:
+    with pytest.raises(ContractError, match="Odd: 1 and 2"):
+        list(map_processes(odd, [1], 1))
 
 
 def test_a_process_that_dies_is_named() -> None:

@@ -14,6 +14,7 @@ from sonde.beliefs.elicitation import ANSWER, Elicitation, Elicited, belief_prob
 from sonde.core import AGENT, CapabilityError, Probe, Trajectory, UserError
 from sonde.models.fake import Fake
 from sonde.runs.rollout import Plan, collect_trajectories
+from sonde.train.rewarders import BeliefGain, Measurements
 from tests.cases import each
 
 ENV = sonde.make("word_guess", max_turns=4)
@@ -103,6 +104,19 @@ def test_where_nothing_is_told_at_the_end_there_is_no_belief_after_it() -> None:
     n = len(t.turns)
     asked = belief_probes(ENV, t, Elicitation(), lambda view: view.messages if view.turn < n else view.messages[:-1])
     assert len(asked.probes) == n
+
+
+@each("turns", [0, 2])
+def test_where_the_context_was_full_there_is_no_belief_at_the_end(turns: int) -> None:
+    """What no longer fitted when the agent was to speak does not fit with an elicitation behind it."""
+    ep = sonde.Episode.begin(ENV, ENV.tasks("test")[0])
+    for word in ("about", "above")[:turns]:
+        ep = ep.step(ENV.say(word))
+    t = ep.cut_short("context").to_trajectory()
+    assert len(belief_probes(ENV, t, Elicitation()).probes) == turns
+    [beliefs] = elicit_all(FAKE, ENV, [t])
+    gain = BeliefGain(shaping=())
+    assert gain.compute_rewards({"a": [t]}, Measurements({t.id: beliefs}))[t.id]["belief"].shape == (turns,)
 
 
 def test_the_mean_is_over_the_tokens_of_the_target() -> None:

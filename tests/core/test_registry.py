@@ -26,7 +26,6 @@ from sonde.core import (
     unknown,
 )
 from sonde.core.config import KINDS
-from sonde.core.renamed import RENAMED
 from tests.cases import each
 
 HERE = __name__
@@ -186,10 +185,3 @@ def test_the_package_promises_its_names() -> None:
     assert sonde.make is make
     assert set(sonde.__all__) >= {"Episode", "make", "Task", "Filter", "derive"}
     assert all(hasattr(sonde, name) for name in sonde.__all__)
-
-
-def test_agents_of_older_runs_are_found_by_their_old_names() -> None:
-    assert set(RENAMED.values()) <= {f"agents:{name}" for name in sonde.names("agents")}
-    assert not set(RENAMED) & {f"agents:{name}" for name in sonde.names("agents")}
-    old = sonde.build({"name": "agents:hunter"})
-    assert old == sonde.make("agents:battleship") and old.config["name"] == "agents:battleship"

@@ -35,6 +35,18 @@ def test_a_reading_takes_its_numbers_from_the_table(tmp_path: Path, monkeypatch:
     assert "*`python x.py`; seeds 0, 1.*" in text and text.endswith("EMA: 0.25.")
 
 
+def test_a_page_takes_the_numbers_of_its_paper_from_the_leaderboards_table() -> None:
+    published = """
+| limit | {published[1][models]} |
+| 20 | {published[1][word_chaining]} |
+From {published[1][word_chaining][GPT-4o]:.2f} on."""
+    item = BUILD["Item"](id="Table 2", about="Turns.", published=published, reading="Ours.")
+    text = "\n".join(BUILD["write_item"]("mtp", item))
+    assert "| limit | Gemini 2.5 Pro | Claude 3.5 Sonnet | GPT-4o |\n| 20 | 9 | 9.3 | 5.1 |\nFrom 5.10 on." in text
+    (maze, partial) = (BUILD["read_published"]("lmrl")[0][f"maze {name}"] for name in ("lmrl", "lmrl_partial"))
+    assert maze["MC"] == 75 and partial["MC"] is None and "50.1 |  | 76.3" in str(partial)
+
+
 def test_bad_tables_and_items_are_refused() -> None:
     with pytest.raises(ValueError, match="a row of 1 cells, allowed: 2"):
         ROWS["save_table"]("a", "b", "c", ["arm", "success"], [["ema"]])

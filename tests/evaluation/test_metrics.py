@@ -279,12 +279,6 @@ def test_nothing_has_no_mean(table: list[list[float]]) -> None:
             f(table)
 
 
-def test_estimates_overlap_where_they_share_a_point() -> None:
-    low, high, apart = Estimate(1, 0, 2, 5), Estimate(3, 2, 4, 5), Estimate(3, 2.01, 4, 5)
-    assert low.overlaps(high) and high.overlaps(low)
-    assert not low.overlaps(apart) and not apart.overlaps(low)
-
-
 def test_an_average_weighs_all_alike_and_keeps_lopsided_intervals() -> None:
     found = mean_of_estimates([Estimate(0.5, 0.2, 0.6, 300), Estimate(1.0, 0.6, 1.0, 10), Estimate(0.0, 0.0, 0.0, 5)])
     assert found.mean == pytest.approx(0.5)

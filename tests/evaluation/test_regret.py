@@ -42,7 +42,6 @@ def test_regret_of_a_bandit_is_the_gap_of_each_arm() -> None:
     assert regret.episode_regrets(BANDIT, t) == pytest.approx([0.2, 0.0, 0.2, 0.0])
     paid = [turn.rewards["agent"] for turn in t.turns]
     assert regret.episode_regrets(BANDIT, t, "realised") == pytest.approx([0.6 - r for r in paid])
-    assert regret.episode_returns(t, 4).tolist() == paid
 
 
 def test_regret_is_a_metric_of_an_evaluation() -> None:
@@ -88,6 +87,8 @@ def test_what_a_format_failure_misses_is_regret(kind: Any) -> None:
     assert regret.episode_regrets(RIVER, t, kind) == pytest.approx([best - 0.01, best - 0.01 + 0.005, best])
     lock = play_episode(LOCK, "42", "1", "3", "no tag")
     assert regret.episode_regrets(LOCK, lock, kind).tolist() == [1.0] * 4
+    unplayed = Episode.begin(RIVER, RIVER.task(LABELS)).cut_short("context").to_trajectory()
+    assert regret.episode_regrets(RIVER, unplayed, kind) == pytest.approx([best] * 3)
     pulls = play_episode(BANDIT, {"best": "B"}, "B", "no tag")
     assert regret.episode_regrets(BANDIT, pulls)[1:] == pytest.approx([0.6] * 3)
 
@@ -185,17 +186,6 @@ def test_curves_by_hand() -> None:
     assert np.isnan(regret.cumulative_regret([[1.0, 1.0]]).error).all()
 
 
-def test_bayesian_regret_weighs_worlds_alike() -> None:
-    rows = [[1.0, 1.0], [3.0, 1.0], [4.0, 0.0]]
-    found = regret.bayesian_regret(rows, ["a", "a", "b"])
-    # World a: 2, then 3; world b: 4, then 4.
-    assert found.mean.tolist() == [3.0, 3.5] and found.n == 2
-    assert found.error == pytest.approx([1.0, 0.5])
-    assert regret.bayesian_regret(rows, "abc").mean.tolist() == regret.cumulative_regret(rows).mean.tolist()
-    with pytest.raises(UserError, match="worlds"):
-        regret.bayesian_regret(rows, ["a"])
-
-
 def test_suffix_failures_by_hand() -> None:
     trials = [[True, False, True, False], [False, False, False, False], [True, False, False, False]]
     found = regret.suffix_failures(trials)
@@ -207,11 +197,6 @@ def test_minimum_action_frequency_by_hand() -> None:
     trials = [[0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 2, regret.NO_ACTION]]
     found = regret.minimum_action_frequency(trials, 3)
     assert found.mean == pytest.approx([0, 0, 0.5, 3 / 8, (3 / 5 + 3 / 5) / 2, (1.0 + 0.5) / 2])
-
-
-def test_regret_over_tokens() -> None:
-    spent, found = regret.regret_by_tokens([[1, 1], [1, 0]], [[10, 20], [30, 0]])
-    assert spent.tolist() == [20.0, 30.0] and found.mean.tolist() == [1.0, 1.5]
 
 
 def test_solve_rates() -> None:

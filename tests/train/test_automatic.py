@@ -105,6 +105,7 @@ def test_a_rate_of_another_size_and_thinking_in_short_replies_are_doubtful() -> 
 
 
 def test_weights_are_rounded() -> None:
-    assert [format_weights(n) for n in (340_416, 3_200_000, 134_515_008, 8_190_735_360)] == [
-        "0.34 M", "3.2 M", "135 M", "8.2 B",
+    sizes = (340_416, 3_200_000, 134_515_008, 999_400_000, 999_600_000, 8_190_735_360, 99_600_000_000, 405_000_000_000)
+    assert [format_weights(n) for n in sizes] == [
+        "0.34 M", "3.2 M", "135 M", "999 M", "1 B", "8.2 B", "100 B", "405 B",
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from sonde.core import UserError
 from sonde.models.chat.chat import Chat
 from sonde.models.fake import END
 from sonde.train.by_name import prepare_data
-from sonde.train.conversations import Records, read_items, read_labelled, read_preferences
+from sonde.train.conversations import Records, read_items
 from sonde.train.data_files import is_data, read_records
 from sonde.train.types import Pair, Sample
 from tests.cases import Checks, each
@@ -90,7 +90,8 @@ def test_every_form_of_preferences() -> None:
     ):
 
         def check(row: Any = row, sides: tuple[str, str] = sides) -> None:
-            (pair,) = read_preferences([row], chat())
+            (pair,) = read_items("pairs", [Records("x", [row])], chat()).items
+            assert isinstance(pair, Pair)
             assert (text_of(pair.chosen), text_of(pair.rejected)) == sides
             assert pair.chosen.group == pair.rejected.group and pair.chosen.success and not pair.rejected.success
 
@@ -104,10 +105,25 @@ def test_rows_with_labels() -> None:
         {"prompt": "a", "completion": "c", "label": True},
         {"prompt": "a", "chosen": "d", "rejected": "e"},
     ]
-    found = read_labelled(rows, chat())
-    assert [(text_of(s), s.success, s.score) for s in found] == [
-        ("b.", False, 0.0), ("c.", True, 1.0), ("d.", True, 1.0), ("e.", False, 0.0),
+    assert labelled(rows) == [("b.", False, 0.0), ("c.", True, 1.0), ("d.", True, 1.0), ("e.", False, 0.0)]
+
+
+def labelled(rows: list[Any]) -> list[tuple[str, bool, float]]:
+    """Text, success and score of the samples of these rows."""
+    found = read_items("samples", [Records("x", rows)], chat()).items
+    return [(text_of(s), s.success, s.score) for s in found if isinstance(s, Sample)]
+
+
+def test_a_column_that_is_null_is_not_there() -> None:
+    """As where one file holds rows of several forms."""
+    absent = dict.fromkeys(("prompt", "completion", "messages", "conversation", "text", "chosen", "rejected", "label"))
+    assert demonstrations({**absent, "prompt": [user("a")], "completion": [said("b")]}) == ["b."]
+    assert demonstrations({**absent, "messages": [user("a"), said("b")]}) == ["b."]
+    assert demonstrations({**absent, "text": "abc"}) == ["abc."]
+    assert labelled([{**absent, "chosen": [user("a"), said("b")], "rejected": [user("a"), said("c")]}]) == [
+        ("b.", True, 1.0), ("c.", False, 0.0),
     ]  # fmt: skip
+    assert labelled([{**absent, "messages": [user("a"), said("b")], "label": True}]) == [("b.", True, 1.0)]
 
 
 def test_turn_by_turn_and_what_is_too_long() -> None:

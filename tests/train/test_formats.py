@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from sonde.agents.llm import LLM
 from sonde.core import AGENT, Trajectory
 from sonde.models.fake import END, Fake
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.train.conversations import read_demonstrations, read_preferences
+from sonde.train.conversations import Records, read_items
 from sonde.train.data import make_samples as sonde_samples
 from sonde.train.formats import message_rows, preference_ids, preference_rows, sft_rows, to_dataset
-from sonde.train.types import Pair, Row, Sample
+from sonde.train.types import Learns, Pair, Row, Sample
 from tests.cases import each
 
 from .test_as_sampled import chat
@@ -40,6 +40,11 @@ def whole(s: Sample) -> object:
     fields = ("ids", "turns", "logprobs", "weights", "advantages", "reference", "proximal", "returns", "values")
     rows = [(*(numbers(getattr(row, f)) for f in fields), row.agent, row.versions) for row in s.rows]
     return (rows, s.trajectory, s.group, s.task, s.env, s.kind, s.cut, repr(s.score), repr(s.rewards), dict(s.tags))
+
+
+def read_back(learns: Learns, rows: Iterable[dict[str, Any]]) -> list[Any]:
+    """The items that an objective learns from these rows."""
+    return list(read_items(learns, [Records("rows", rows)], chat()).items)
 
 
 # --- TRL -------------------------------------------------------------------------------------------------------------
@@ -193,7 +198,7 @@ def test_conversations_come_back_as_text_only() -> None:
     """With the model's own tokenizer, a faithful template and canonical text, the tokens are even the same."""
     (t,) = played(ONE, TWO)
     (live,), _ = sonde_samples([t])
-    (again,) = read_demonstrations(message_rows([t]), chat())
+    (again,) = read_back("successes", message_rows([t]))
     (mine,), (theirs,) = again.rows, live.rows
     assert (mine.ids, mine.agent, mine.turns, mine.logprobs) == (theirs.ids, theirs.agent, theirs.turns, None)
     assert (again.kind, again.score, again.rewards, again.env) == ("win", 1.0, (0.0, 0.0, 1.0), "")
@@ -201,7 +206,7 @@ def test_conversations_come_back_as_text_only() -> None:
 
 def test_only_the_completion_is_trained() -> None:
     said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
-    (s,) = read_demonstrations([{"prompt": said, "completion": [{"role": "assistant", "content": "de"}]}], chat())
+    (s,) = read_back("successes", [{"prompt": said, "completion": [{"role": "assistant", "content": "de"}]}])
     (row,) = s.rows
     assert bytes(i for i, a in zip(row.ids, row.agent, strict=True) if a and i != END) == b"de"
     assert (row.ids[-1], row.agent[-1], row.n_agent) == (END, 1, 3)
@@ -229,42 +234,42 @@ MARKS: list[dict[str, Any]] = [
 @each("mark", MARKS)
 def test_messages_that_are_not_to_be_trained_on_are_context(mark: dict[str, Any]) -> None:
     """In every form: the tokens of the prompt are the same, the loss counts nothing of the marked message."""
-    whole_row = read_demonstrations([{"messages": said("a", "bad", "c", "good")}], chat())[0].rows[0]
+    whole_row = read_back("successes", [{"messages": said("a", "bad", "c", "good")}])[0].rows[0]
     assert trained(whole_row.ids, whole_row.agent) == "bad.good."
     rows = [
         {"messages": said("a", "bad", "c", "good", **mark)},
         {"prompt": [{"role": "user", "content": "a"}], "completion": said("a", "bad", "c", "good", **mark)[1:]},
     ]
-    for s in read_demonstrations(rows, chat()):
+    for s in read_back("successes", rows):
         (row,) = s.rows
         assert row.ids == whole_row.ids and trained(row.ids, row.agent) == "good." and s.rewards == (1.0,)
         (columns,) = sft_rows([s])
         assert trained(columns["labels"], [label >= 0 for label in columns["labels"]]) == "good."
     marked, other = said("a", "bad", "c", "good", **mark), said("a", "bad", "c", "worse", **mark)
-    (pair,) = read_preferences([{"chosen": marked, "rejected": other}], chat())
+    (pair,) = read_back("pairs", [{"chosen": marked, "rejected": other}])
     assert [trained(s.rows[0].ids, s.rows[0].agent) for s in pair] == ["good.", "worse."]
     assert pair.chosen.group == pair.rejected.group
 
 
 def test_marks_that_change_nothing() -> None:
-    plain = read_demonstrations([{"messages": said("a", "b", "c", "d")}], chat())
+    plain = read_back("successes", [{"messages": said("a", "b", "c", "d")}])
     for mark in ({"weight": 1}, {"train": True}, {"weight": 1, "train": True}):
-        again = read_demonstrations([{"messages": said("a", "b", "c", "d", **mark)}], chat())
+        again = read_back("successes", [{"messages": said("a", "b", "c", "d", **mark)}])
         assert [whole(s) for s in again] == [whole(s) for s in plain]
     on_user = [{"role": "user", "content": "a", "weight": 0}, {"role": "assistant", "content": "b"}]
-    (row,) = read_demonstrations([{"messages": on_user}], chat())[0].rows
+    (row,) = read_back("successes", [{"messages": on_user}])[0].rows
     assert trained(row.ids, row.agent) == "b."
 
 
 def test_preferences_come_back_as_pairs() -> None:
     (a,), (b,) = played(ONE), played(TWO)
-    (found,) = read_preferences(preference_rows([(a, b)]), chat())
+    (found,) = read_back("pairs", preference_rows([(a, b)]))
     assert (found.chosen.success, found.rejected.success) == (True, False)
     assert (found.rejected.score, found.rejected.rewards) == (0.0, (0.0, 0.0, 0.0))
     assert found.chosen.group == found.rejected.group and found.chosen.trajectory != found.rejected.trajectory
     assert [s.rows[0].ids for s in found] == [sonde_samples([t])[0][0].rows[0].ids for t in (a, b)]
     (won,), (lost,) = message_rows([a]), message_rows([b])
-    (implicit,) = read_preferences([{"chosen": won["messages"], "rejected": lost["messages"]}], chat())
+    (implicit,) = read_back("pairs", [{"chosen": won["messages"], "rejected": lost["messages"]}])
     assert [whole(s) for s in implicit] == [whole(s) for s in found]
 
 
@@ -294,4 +299,4 @@ def test_preferences_come_back_as_pairs() -> None:
 )
 def test_rows_that_are_no_conversations_are_refused(row: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        read_demonstrations([row], chat())
+        read_back("successes", [row])

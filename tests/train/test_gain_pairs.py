@@ -116,6 +116,8 @@ class Unfiltered(Asking):
 def test_what_cannot_be_measured_is_an_error_that_names_what_can() -> None:
     with pytest.raises(UserError, match=r"rule: by: got 'gain', allowed: belief: .* has no exact filter"):
         collect_gain_pairs(Unfiltered(), Says(texts=("ask",)), Unfiltered().tasks("train")[:1])
+    with pytest.raises(UserError, match=r"gain pairs: tasks: got \[\], allowed: one or more"):
+        collect_gain_pairs(ENV, Says(texts=("ask",)), [])
     with pytest.raises(UserError, match="believer: got None"):
         collect_gain_pairs(ENV, Says(texts=("ask",)), ENV.tasks("train")[:1], GainPairRule(by="belief"))
     for wrong, message in {

@@ -91,6 +91,14 @@ def test_long_ones_are_left_out_before_the_best_is_sought() -> None:
         select_successes(GAMES, SFTRule(max_tokens=100))
 
 
+def test_an_episode_in_which_the_agent_said_nothing_is_short_and_never_rejected() -> None:
+    silent = trajectory([], Outcome("timeout", truncated="context"), sample=2)
+    won, lost = with_tokens(played(2), 50), with_tokens(played(2, LOSS, sample=1), 50)
+    assert select_successes([silent, won], SFTRule(max_tokens=100)).counts.too_long == 0
+    [pair] = select_pairs([won, lost, silent], PairRule(per_task=2, max_tokens=100)).pairs
+    assert pair.rejected is lost
+
+
 def test_the_best_share_of_all() -> None:
     games = [earned(0, -3.0), earned(1, -1.0, WIN), earned(2, -2.0), earned(3, -1.0), earned(4, -9.0, ERROR)]
     assert ids(select_share(games, ShareRule()).trajectories) == [0, 1, 2, 3]

@@ -56,6 +56,8 @@ def test_a_tiny_ilql_run_against_both(tmp_path: Path) -> None:
     plain = Crossing()
     unsolved = collect_trajectories(plain, {AGENT: Shown()}, plain.tasks("train"), Plan(k=1))
     assert len(check_values(tmp_path / "t", unsolved)) == 2, "no exact values there"
+    *_, mixed = check_values(tmp_path / "t", [*unsolved, *shown])
+    assert mixed == exact, "of several environments, those that know their values"
 
 
 def test_fits_by_hand() -> None:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from sonde.core.errors import WorldError
+from sonde.core.errors import ContractError, WorldError
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -119,7 +119,16 @@ def serve_calls() -> None:
         try:
             answer: tuple[bool, Any] = (True, function(thing))
         except Exception as e:
-            e.add_note(f"in a helper process:\n{traceback.format_exc()}")
-            answer = (False, e)
+            answer = (False, make_sendable(e, "in a helper process"))
         pickle.dump(answer, out, pickle.HIGHEST_PROTOCOL)
         out.flush()
+
+
+def make_sendable(error: Exception, where: str) -> Exception:
+    """The exception with its traceback as text; one that cannot be pickled is replaced by a description."""
+    error.add_note(f"{where}:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return ContractError(f"{type(error).__name__}: {error}")
+    return error

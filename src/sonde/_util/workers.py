@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
@@ -22,9 +21,9 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sonde.core.errors import ContractError, WorldError
+from sonde.core.errors import WorldError
 
-from .processes import count_cores
+from .processes import count_cores, make_sendable
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -204,7 +203,7 @@ def perform_part(work: Work, given: Any, say: Callable[[str, Any], None]) -> Non
             raise
         except Exception as e:
             told.send_waiting()
-            say("raised", _to_sendable(e))
+            say("raised", make_sendable(e, "in a worker"))
         else:
             told.send_waiting()
             say("done", None)
@@ -226,13 +225,3 @@ class _ToldBuffer:
         if self._waiting:
             self._say("told", self._waiting)
             self._waiting, self._sent = [], time.monotonic()
-
-
-def _to_sendable(error: Exception) -> Exception:
-    """The exception with its traceback as text; one that cannot be pickled is replaced by a description."""
-    error.add_note(f"in a worker:\n{traceback.format_exc()}")
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return ContractError(f"{type(error).__name__}: {error}")
-    return error

@@ -184,7 +184,7 @@ class Reliability:
     ece_exact: Estimate
 
 
-def reliability_curve(courses: Sequence[Course], *, bins: int = BINS) -> Reliability | None:
+def reliability_curve(courses: Sequence[Course]) -> Reliability | None:
     """The calibration of all candidates at all turns; None if nothing can be compared."""
     rows = [(c.task, c.truth, found) for c in courses if (found := c.compared_beliefs) is not None and c.held_count]
     if not rows:
@@ -194,7 +194,7 @@ def reliability_curve(courses: Sequence[Course], *, bins: int = BINS) -> Reliabi
     true = np.concatenate([_one_hot(p.shape, truth).ravel() for _, truth, (p, _) in rows])
     number = {task: i for i, task in enumerate(dict.fromkeys(task for task, _, _ in rows))}
     task = np.concatenate([np.full(p.size, number[name]) for name, _, (p, _) in rows])
-    sums = _sum_by_bin(assign_bins(believed, bins), task, np.stack([np.ones_like(true), believed, true, exact]))
+    sums = _sum_by_bin(assign_bins(believed, BINS), task, np.stack([np.ones_like(true), believed, true, exact]))
     whole = sums.sum(axis=0)  # (bins, 4)
     return Reliability(
         tuple(_make_bin(sums[:, b], whole[b]) for b in range(len(whole))),

@@ -126,9 +126,9 @@ async def elicit_beliefs(
 ) -> AsyncGenerator[tuple[Trajectory, tuple[Elicited, ...]], None]:
     """The beliefs b_0, b_1, ... of a model over recorded episodes, regardless of who played them, in their order.
 
-    Many episodes share a call, so that common prefixes are computed once. If nothing is told at the end of a game,
-    there is no belief after its last turn. Raises `CapabilityError` for a model that cannot score, and `UserError` if
-    the environment's hypothesis has no text form, or lacks the requested candidates.
+    Many episodes share a call, so that common prefixes are computed once. If nothing is told at the end of a game, or
+    the context was full there, there is no belief after its last turn. Raises `CapabilityError` for a model that cannot
+    score, and `UserError` if the environment's hypothesis has no text form, or lacks the requested candidates.
     """
     model.require_capabilities("score")
     for batch in _batch_probes(belief_probes(env, t, how, prompt) for t in trajectories):
@@ -157,12 +157,15 @@ def _batch_probes(rows: Iterable[ProbeBatch]) -> Iterator[list[ProbeBatch]]:
 def belief_probes(
     env: Env[Any], trajectory: Trajectory, how: Elicitation, prompt: Prompt = agent_messages
 ) -> ProbeBatch:
-    """The probes of a trajectory, which is replayed and checked."""
+    """The probes of a trajectory, which is replayed and checked. There is none after an episode that ended because its
+    conversation no longer fitted into the model's context."""
     stages = list(Episode.stages(env, trajectory))
+    full = stages[-1].outcome is not None and stages[-1].outcome.truncated == "context"
     target = hypothesis_text(env, env.hypothesis(stages[0].state))
     texts = _candidate_texts(env, trajectory, how, target)
     said = [_elicited_message(env, stages[0].state, how, text) for text in texts]
-    histories = [tuple(prompt(ep.view())) for ep in stages if ep.to_act in (AGENT, None)]
+    heard = [ep for ep in stages if ep.to_act in (AGENT, None)]
+    histories = [tuple(prompt(ep.view())) for ep in (heard[:-1] if full else heard)]
     probes = [
         Probe((*history, Message("assistant", message)), span, span is None)
         for history in histories

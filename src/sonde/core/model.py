@@ -65,6 +65,15 @@ class Sampling(Checked):
         if not 0 <= self.seed < 2**64:
             raise invalid("sampling: seed", self.seed, "0 to 2**64 - 1")
 
+    def cut_at_stop(self, text: str) -> str | None:
+        """The text before its first stop word; None if it has none.
+
+        >>> Sampling(stop=("now", "is it")).cut_at_stop("What is it now?")
+        'What '
+        """
+        places = [at for word in self.stop if (at := text.find(word)) >= 0]
+        return text[: min(places)] if places else None
+
     @property
     def is_truncating(self) -> bool:
         """Whether some tokens can never be sampled."""

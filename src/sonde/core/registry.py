@@ -29,7 +29,6 @@ from sonde._util.argument_checks import configuration_fields
 
 from .config import KINDS, Configured
 from .errors import UntrustedError, UserError, invalid, unknown
-from .renamed import RENAMED
 from .types import Json
 
 SOURCES = ("gem", "gymnasium", "openenv", "reasoning_gym", "textarena")
@@ -95,7 +94,7 @@ def find(name: str) -> type[Configured]:
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid("name", name, "text, such as 'wordle' or 'agents:random'")
     if name not in _CLASSES:
-        _CLASSES[name] = _find_class(RENAMED.get(name, name))
+        _CLASSES[name] = _find_class(name)
     return _CLASSES[name]
 
 
@@ -164,7 +163,7 @@ def identity(config: Json) -> Json:
 
 
 def access_fields(name: str) -> frozenset[str]:
-    """The fields of this name's class that are declared as `config.HOW`. None if the name is not kind-qualified, or its
+    """The fields of this name's class that are declared as `config.HOW`; none if the name is not kind-qualified, or its
     class is not imported yet."""
     return _access_fields(name) if ":" in name and describe_reach(name) is None else frozenset()
 

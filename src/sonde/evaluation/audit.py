@@ -30,6 +30,8 @@ from . import metrics
 from .metrics import Estimate
 
 VERSION = "2"
+CONCURRENCY = 16
+"""Trajectories that a second judge reads at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +64,7 @@ class Audit:
         return asdict(self)
 
 
-def audit_trajectories(
-    trajectories: Iterable[Trajectory], judge: Policy | None = None, *, concurrency: int = 16
-) -> Audit:
+def audit_trajectories(trajectories: Iterable[Trajectory], judge: Policy | None = None) -> Audit:
     """Judge recorded conversations again. Raises `UserError` for environments that are not dialogues."""
     found = list(trajectories)
     if not found:
@@ -72,7 +72,7 @@ def audit_trajectories(
     env: Env[Any] = build_recorded(found[0].env)
     if not isinstance(env, Dialogue):
         raise UserError(f"audit: got {env.name}, which has no user whose verdicts can be checked, allowed: a dialogue")
-    rows = run_sync(_audit_all(env, found, judge, concurrency))
+    rows = run_sync(_audit_all(env, found, judge))
     return Audit(
         env=env.name, n=len(rows), rates=_finding_rates(rows), counts=_finding_counts(rows), findings=tuple(rows)
     )
@@ -85,10 +85,8 @@ def annotate_run(folder: Path | str, found: Audit, producer: str) -> None:
             notes.add_note(finding.trajectory, {k: v for k, v in asdict(finding).items() if k != "trajectory"})
 
 
-async def _audit_all(
-    env: Dialogue, found: Sequence[Trajectory], judge: Policy | None, concurrency: int
-) -> list[Finding]:
-    slots = asyncio.Semaphore(concurrency)
+async def _audit_all(env: Dialogue, found: Sequence[Trajectory], judge: Policy | None) -> list[Finding]:
+    slots = asyncio.Semaphore(CONCURRENCY)
 
     async def audit_one(t: Trajectory) -> Finding:
         async with slots:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from sonde._util.argument_checks import check_call
 from sonde._util.by_name import call_by_name
@@ -407,7 +407,14 @@ def evaluate(
     )
 
 
-def mean_over_environments(evaluations: Sequence[Evaluation], name: str) -> tuple[Estimate | None, int]:
+class Measured(Protocol):
+    """The metrics of an agent in one environment."""
+
+    @property
+    def metrics(self) -> Mapping[str, Estimate | None]: ...
+
+
+def mean_over_environments(evaluations: Iterable[Measured], name: str) -> tuple[Estimate | None, int]:
     """The mean of a metric over the environments that have it, with equal weights, and their number. Those without a
     `reference_score` have no scale: their floor is not below their reference by play (`Evaluation.no_score`)."""
     values = [value for e in evaluations if (value := e.metrics[name]) is not None]

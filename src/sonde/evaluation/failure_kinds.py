@@ -157,9 +157,9 @@ def summarise_failures(rows: Rows) -> dict[str, Estimate | None]:
 
 
 def _mean_over(rows: Rows, values: Callable[[FailureLabels], Sequence[float]], name: str) -> Estimate | None:
-    found = [(task, sum(v) / len(v)) for task, labels in rows if (v := values(labels))]
     bounds = (0.0, float("inf")) if name == "attributes varied" else (0.0, 1.0)
-    return metrics.mean(metrics.group_by_task(found), bounds=bounds) if found else None
+    means = ((task, sum(v) / len(v)) for task, labels in rows if (v := values(labels)))
+    return metrics.mean_by_task(means, bounds=bounds)
 
 
 def label_run(env: Env[Any], trajectories: Iterable[Trajectory]) -> list[tuple[str, FailureLabels]]:

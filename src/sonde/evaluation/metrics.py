@@ -43,10 +43,6 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
-    def overlaps(self, other: Estimate) -> bool:
-        """Whether the intervals share a point."""
-        return self.low <= other.high and other.low <= self.high
-
 
 def group_by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:
     """A table of (task, value) pairs: one row per task, in order of first occurrence."""
@@ -95,7 +91,7 @@ def estimate(table: Table, *, bounds: Bounds = _UNBOUNDED) -> Estimate:
     return rate(table) if _is_binary(table) else mean(table, bounds=bounds)
 
 
-def paired_difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | None = None) -> Estimate:
+def paired_difference(a: Table, b: Table, *, bounds: Bounds | None = None) -> Estimate:
     """Mean of a - b over the tasks of both, row by row, with a paired bootstrap interval over tasks.
 
     `bounds` are those of a value of a or b; by default none, or 0 and 1 if no other values occur, as in `estimate`. If
@@ -104,29 +100,27 @@ def paired_difference(a: Table, b: Table, *, seed: int = 0, bounds: Bounds | Non
     if len(a) != len(b):
         raise UserError(f"difference: got {len(a)} and {len(b)} tasks, allowed: the same tasks in both")
     gaps = _task_means(a) - _task_means(b)
-    low, high = _mean_limits(gaps, _difference_bounds(bounds, (a, b)), seed)
+    low, high = _mean_limits(gaps, _difference_bounds(bounds, (a, b)), 0)
     return Estimate(float(np.mean(gaps)), low, high, len(gaps))
 
 
-def difference_over_seeds(
-    a: Sequence[Table], b: Sequence[Table], *, seed: int = 0, bounds: Bounds | None = None
-) -> Estimate:
+def difference_over_seeds(a: Sequence[Table], b: Sequence[Table]) -> Estimate:
     """Mean of a - b over training seeds (the outer rows) and the tasks common to all of them.
 
     The interval resamples seeds and tasks independently (the pigeonhole bootstrap, Owen 2007), so it covers the
     variation of both. It is conservative for many seeds, and a few seeds do not determine their spread well. `n` counts
-    tasks; `bounds` are those of `paired_difference`. If all differences are equal, the number of independent ones is
-    taken to be the smaller of the numbers of seeds and tasks.
+    tasks. If all differences are equal, the number of independent ones is taken to be the smaller of the numbers of
+    seeds and tasks.
     """
     if len(a) != len(b) or not a or len({len(table) for table in (*a, *b)}) > 1:
         raise UserError("difference_over_seeds: allowed: as many seeds in both, each with the same tasks")
     gaps_ST = np.array([_task_means(x) - _task_means(y) for x, y in zip(a, b, strict=True)])
     n_seeds, n = gaps_ST.shape
-    limits = _difference_bounds(bounds, (*a, *b))
+    limits = _difference_bounds(None, (*a, *b))
     if np.ptp(gaps_ST) <= _SAME:
         value = float(gaps_ST.mean())
         return Estimate(value, *_limits_around(value, min(n_seeds, n), limits), n)
-    rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
+    rng = np.random.Generator(np.random.PCG64(derive(0, "bootstrap", n)))
     found = np.empty(_RESAMPLES)
     for i in range(_RESAMPLES):
         weights_S = np.bincount(rng.integers(0, n_seeds, n_seeds), minlength=n_seeds) / n_seeds
@@ -136,9 +130,7 @@ def difference_over_seeds(
     return Estimate(float(gaps_ST.mean()), max(limits[0], float(low)), min(limits[1], float(high)), n)
 
 
-def estimate_of_sums(
-    sums: Any, statistic: Callable[[Any], Any], *, seed: int = 0, bounds: Bounds = _UNBOUNDED
-) -> Estimate | None:
+def estimate_of_sums(sums: Any, statistic: Callable[[Any], Any], *, bounds: Bounds = _UNBOUNDED) -> Estimate | None:
     """Any function of sums (a ratio, a slope, a correlation), with a bootstrap interval over whole tasks.
 
     `sums` holds one row per task, shape `(tasks, S)`; `statistic` maps sums of shape `(..., S)` to values of shape
@@ -151,7 +143,7 @@ def estimate_of_sums(
         return None
     with np.errstate(all="ignore"):
         centre = float(statistic(sums_TS.sum(axis=0)))
-        rng = np.random.Generator(np.random.PCG64(derive(seed, "bootstrap", n)))
+        rng = np.random.Generator(np.random.PCG64(derive(0, "bootstrap", n)))
         drawn = rng.integers(0, n, (_RESAMPLES, n))
         counts = np.stack([np.bincount(row, minlength=n) for row in drawn])
         found = np.asarray(statistic(counts @ sums_TS), np.float64)
@@ -180,6 +172,12 @@ def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     below = math.hypot(*(e.mean - e.low for e in estimates)) / n
     above = math.hypot(*(e.high - e.mean for e in estimates)) / n
     return Estimate(centre, centre - below, centre + above, sum(e.n for e in estimates))
+
+
+def mean_by_task(values: Iterable[tuple[str, float]], *, bounds: Bounds = _UNBOUNDED) -> Estimate | None:
+    """The `mean` of (task, value) pairs; None if there are none."""
+    table = group_by_task(values)
+    return mean(table, bounds=bounds) if table else None
 
 
 def _task_means(table: Table) -> Any:

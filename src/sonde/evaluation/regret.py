@@ -1,6 +1,6 @@
 """Regret over sub-episodes and exploration metrics of bandit research, from trajectories and the true world.
 
-Source: Toward Efficient Exploration by LLM Agents, section 2 (regret), section 3 (Bayesian regret) and appendix B.1
+Source: Toward Efficient Exploration by LLM Agents, section 2 (regret) and appendix B.1
 (suffix failures and minimum action frequency, after Krishnamurthy et al. 2024); PAPRIKA, appendix J (bandit regret).
 
 The regret of sub-episode k is `V*(s_1) - V^k(s_1)`, where V^k is the value of the policy played in it. Only that
@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from sonde.core import AGENT, Env, Rng, Trajectory, UserError, unknown
+from sonde.core import Env, Rng, Trajectory, UserError, unknown
 from sonde.envs._shared.finite import FiniteEnv, FiniteProblem, Floats, World
 
 Kind = Literal["expected", "realised"]
@@ -121,20 +121,14 @@ def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> flo
 
 def _missed_value(known: SolvedWorld, trajectory: Trajectory) -> Floats:
     """The value left when the episode broke off, by sub-episode: from the state in which its last answer could not be
-    parsed, or from the state that this answer led to."""
-    problem, info = known.problem, trajectory.turns[-1].info
-    rows = np.zeros(problem.sub_episodes)
-    h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
-    rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
-    rows[info["sub_episode"] + 1 :] = known.values_HS[0, problem.states.index(problem.start)]
-    return rows
-
-
-def episode_returns(trajectory: Trajectory, sub_episodes: int) -> Floats:
-    """The sum of rewards of every sub-episode, shape `(K,)`."""
-    rows = np.zeros(sub_episodes)
-    for turn in trajectory.turns:
-        rows[turn.info["sub_episode"]] += turn.rewards.get(AGENT, 0.0)
+    parsed, or from the state that this answer led to; all of it if the first prompt was too long for the model."""
+    problem = known.problem
+    rows = np.full(problem.sub_episodes, known.values_HS[0, problem.states.index(problem.start)])
+    if trajectory.turns:
+        info = trajectory.turns[-1].info
+        h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
+        rows[: info["sub_episode"]] = 0.0
+        rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
     return rows
 
 
@@ -214,30 +208,6 @@ def mean_curve(rows_NK: npt.ArrayLike) -> MeanCurve:
     n = len(rows)
     error = rows.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.full(rows.shape[1], math.nan)
     return MeanCurve(rows.mean(axis=0), error, n)
-
-
-def bayesian_regret(rows_NK: npt.ArrayLike, worlds: Sequence[str]) -> MeanCurve:
-    """Mean cumulative regret over worlds drawn from the prior: trials in one world are averaged first, and the standard
-    error is over the `n` worlds.
-
-    `worlds[i]` names the world of trial i, such as `Trajectory.group`. If every trial has its own world, this equals
-    `cumulative_regret`.
-
-    >>> bayesian_regret([[2.0], [0.0], [4.0]], ["a", "a", "b"])[0].tolist()
-    [2.5]
-    """
-    rows = np.asarray(rows_NK, np.float64)
-    if len(rows) != len(worlds):
-        raise UserError(f"bayesian: got {len(worlds)} worlds, allowed: one for each of {len(rows)} trials")
-    names = list(dict.fromkeys(worlds))
-    numbers = np.array([names.index(w) for w in worlds])
-    return cumulative_regret(np.stack([rows[numbers == i].mean(axis=0) for i in range(len(names))]))
-
-
-def regret_by_tokens(rows_NK: npt.ArrayLike, tokens_NK: npt.ArrayLike) -> tuple[Floats, MeanCurve]:
-    """Mean cumulative tokens and regret after every sub-episode (figures 19 and 20)."""
-    spent = np.cumsum(np.asarray(tokens_NK, np.float64), axis=1).mean(axis=0)
-    return spent, cumulative_regret(rows_NK)
 
 
 def suffix_failures(optimal_NT: npt.ArrayLike) -> MeanCurve:

@@ -87,53 +87,47 @@ def _is_refusal(c: Completion) -> bool:
     return c.finish == "filter" or is_refusal(split_completion(c)[1])
 
 
-SHARES = ("cut", "reasoning_only", "refused")
-"""Names of the metrics of `defect_tables`."""
+SHARES: Mapping[str, str] = {"cut": "cut", "reasoning_only": "thoughts", "refused": "refused"}
+"""The metrics of `defect_tables`, each with what it counts in `ReplyCounts`."""
 
 
 def defect_tables(by_task: Mapping[str, Sequence[Row]]) -> dict[str, list[list[float]]]:
     """Tables, per task and episode, of whether any reply was truncated, had only reasoning, or refused to play."""
     played = [rows for rows in by_task.values() if rows]
     return {
-        "cut": [[float(r.replies.cut > 0) for r in rows] for rows in played],
-        "reasoning_only": [[float(r.replies.thoughts > 0) for r in rows] for rows in played],
-        "refused": [[float(r.replies.refused > 0) for r in rows] for rows in played],
+        name: [[float(getattr(r.replies, counted) > 0) for r in rows] for rows in played]
+        for name, counted in SHARES.items()
     }
+
+
+_NOTES: Mapping[str, str] = {
+    "cut": "replies were cut by the token limit, in {} episodes; --max-new-tokens sets it",
+    "thoughts": "replies hold reasoning and no answer, in {} episodes",
+    "refused": "replies look like refusals, in {} episodes",
+    "bad_calls": "replies had no usable tool call, in {} episodes; their completions say why (call_defect)",
+    "shrunk": (
+        "prompts had no more tokens than the one before, in {} episodes: the endpoint cuts the beginning of "
+        "conversations, or counts without what it has cached"
+    ),
+}
+"""What an evaluation says of a count, behind the number."""
 
 
 def defect_notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Notes on the defects in a run's replies; empty if there are none."""
-    malformed, fallbacks, cut, thoughts, refused = (
-        sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks", "cut", "thoughts", "refused")
-    )
     found: list[str] = []
+    malformed, fallbacks = (sum(getattr(r.replies, name) for r in rows) for name in ("malformed", "fallbacks"))
     if malformed + fallbacks:
         found.append(
             f"sub-calls: {malformed:,} unreadable replies asked for again, {fallbacks:,} calls given up (fallback), in "
             f"{_count_hit(rows, 'fallbacks')} episodes"
         )
-    if cut:
-        found.append(
-            f"{cut:,} replies were cut by the token limit, in {_count_hit(rows, 'cut')} episodes; "
-            "--max-new-tokens sets it"
-        )
-    if thoughts:
-        found.append(f"{thoughts:,} replies hold reasoning and no answer, in {_count_hit(rows, 'thoughts')} episodes")
-    if refused:
-        found.append(f"{refused:,} replies look like refusals, in {_count_hit(rows, 'refused')} episodes")
-    if bad_calls := sum(r.replies.bad_calls for r in rows):
-        found.append(
-            f"{bad_calls:,} replies had no usable tool call, in {_count_hit(rows, 'bad_calls')} episodes; their "
-            "completions say why (call_defect)"
-        )
+    for name, text in _NOTES.items():
+        if n := sum(getattr(r.replies, name) for r in rows):
+            found.append(f"{n:,} {text.format(_count_hit(rows, name))}")
     for name in sorted({name for r in rows for name in r.replies.unsent}):
         hit = sum(name in r.replies.unsent for r in rows)
         found.append(f"{name} was not sent in {hit} of {len(rows)} episodes: the endpoint does not take it")
-    if shrunk := sum(r.replies.shrunk for r in rows):
-        found.append(
-            f"{shrunk:,} prompts had no more tokens than the one before, in {_count_hit(rows, 'shrunk')} episodes: the "
-            "endpoint cuts the beginning of conversations, or counts without what it has cached"
-        )
     rules, model, denied = (sum(getattr(r.shared, name) for r in rows) for name in ("rules", "model", "denied"))
     if rules + model + denied:
         found.append(

@@ -54,7 +54,7 @@ from sonde.runs.run import PreparedRun
 
 from . import metrics
 from . import scale as reference
-from .evaluate import Evaluation
+from .evaluate import Evaluation, mean_over_environments
 from .metrics import Estimate, mean_of_estimates
 from .redaction import hide_places, publish_players
 from .rows import Row
@@ -212,7 +212,7 @@ class SuiteResult(Checked):
 
     def mean_metric(self, name: str) -> tuple[Estimate | None, int]:
         """The mean of a metric over the environments that have it, and their number."""
-        return _mean_over_environments(self.environments, name)
+        return mean_over_environments(self.environments, name)
 
     @property
     def tokens(self) -> int:
@@ -236,12 +236,7 @@ class SuiteResult(Checked):
 def agent_profile(results: Iterable[SuiteResult]) -> dict[str, tuple[Estimate | None, int]]:
     """How well an agent asks, decides and follows over all of its results, each with its number of environments."""
     played = [one for result in results for one in result.environments]
-    return {name: _mean_over_environments(played, metric) for name, metric in PROFILE.items()}
-
-
-def _mean_over_environments(played: Iterable[PlayedEnvironment], name: str) -> tuple[Estimate | None, int]:
-    found = [value for one in played if (value := one.metrics[name]) is not None]
-    return (mean_of_estimates(found) if found else None), len(found)
+    return {name: mean_over_environments(played, metric) for name, metric in PROFILE.items()}
 
 
 @cache
@@ -358,7 +353,7 @@ def follow_rate(rows: Iterable[Row]) -> Estimate | None:
         for row in rows
         if row.turns
     ]
-    return metrics.mean(metrics.group_by_task(shares), bounds=(0.0, 1.0)) if shares else None
+    return metrics.mean_by_task(shares, bounds=(0.0, 1.0))
 
 
 # --- read and write --------------------------------------------------------------------------------------------------

@@ -308,9 +308,8 @@ def _mean_of(calls: Callable[[RoleGrades], Iterable[float]], *bounds: float) -> 
 
     def measure(rows: Rows) -> Estimate | None:
         values = [(task, [v for v in calls(g) if not math.isnan(v)]) for task, g in rows]
-        table = metrics.group_by_task((task, math.fsum(v) / len(v)) for task, v in values if v)
         limits = (bounds[0], bounds[1]) if bounds else (-math.inf, math.inf)
-        return metrics.mean(table, bounds=limits) if table else None
+        return metrics.mean_by_task(((task, math.fsum(v) / len(v)) for task, v in values if v), bounds=limits)
 
     return measure
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -81,16 +81,11 @@ def summarise_draws(rows: Sequence[tuple[str, DrawScore]]) -> DrawScores:
     """The numbers of a run from (task, score) pairs."""
     read = [(task, score) for task, score in rows if not math.isnan(score.gap)]
     draws = sum(score.draws for _, score in rows)
-
-    def mean_of(values: Iterable[tuple[str, float]]) -> Estimate | None:
-        table = metrics.group_by_task(values)
-        return metrics.mean(table, bounds=(0.0, 1.0)) if table else None
-
     return DrawScores(
         draws=draws,
         unreadable=sum(score.unreadable for _, score in rows) / draws,
-        gap=mean_of((task, score.gap) for task, score in read),
-        chance=mean_of((task, score.chance) for task, score in read),
+        gap=metrics.mean_by_task(((task, score.gap) for task, score in read), bounds=(0.0, 1.0)),
+        chance=metrics.mean_by_task(((task, score.chance) for task, score in read), bounds=(0.0, 1.0)),
     )
 
 

@@ -162,9 +162,8 @@ class Cached(Model):
             return self._count_hit(await asyncio.shield(flight))
         if known := self._open_store().get(key):
             return self._count_hit(known)
-        return await asyncio.shield(
-            self._start_call(key, messages, sampling)
-        )  # cancelling one caller spares the others
+        call = self._start_call(key, messages, sampling)
+        return await asyncio.shield(call)  # cancelling one caller spares the others
 
     def _count_hit(self, completion: Completion) -> Completion:
         self.stats.hits += 1

@@ -24,6 +24,7 @@ from zlib import crc32
 
 from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
+from .chat.chat import common_prefix_length
 from .chat.tool_calls import HERMES, read_calls
 from .remote.retry import CallStats
 
@@ -77,7 +78,9 @@ class Fake(Model):
 
     async def _generate_reply(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         rng = Rng(sampling.seed, "fake")
-        said = _cut_at_stop(self._pick_text(messages, sampling, rng), sampling.stop)
+        whole = self._pick_text(messages, sampling, rng)
+        cut = sampling.cut_at_stop(whole)
+        said = whole if cut is None else cut
         if self.latency:
             await asyncio.sleep(2.0 * self.latency * rng.random())
         completion = _build_completion(messages, said, sampling.max_new_tokens)
@@ -114,15 +117,10 @@ def _decode_bytes(ids: array[int]) -> str:
     return bytes(i for i in ids if i < END).decode("utf-8", "replace")
 
 
-def _cut_at_stop(text: str, stop: Sequence[str]) -> str:
-    """`text` up to the first stop string in it."""
-    return text[: min((text.find(s) for s in stop if s and s in text), default=len(text))]
-
-
 def _build_completion(messages: Sequence[Message], said: str, limit: int) -> Completion:
     prompt = render_prompt(messages)
     before = _previous_ids(messages)
-    shared = len(before) if prompt[: len(before)] == before else _common_prefix(prompt, before)
+    shared = common_prefix_length(prompt, before)
     whole = _encode_bytes(said)
     whole.append(END)
     ids = whole[:limit]
@@ -174,11 +172,6 @@ def _previous_ids(messages: Sequence[Message]) -> array[int]:
             whole += c.prompt_ids
             whole += c.ids
     return whole
-
-
-def _common_prefix(a: array[int], b: array[int]) -> int:
-    """Length of the common prefix."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _context_checksum(messages: Sequence[Message]) -> int:

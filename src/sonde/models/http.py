@@ -123,7 +123,10 @@ class Http(Endpoint):
         if self.logprobs and completed.text and not completed.calls and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
         unsent = tuple(sorted(set(self._request_fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
-        return _cut_at_stop(replace(completed, unsent=unsent), sampling.stop) if unsent else completed
+        cut = sampling.cut_at_stop(completed.text) if "stop" in unsent else None
+        if cut is not None:  # the endpoint did not get the stop words
+            completed = replace(completed, text=cut, finish="stop")
+        return replace(completed, unsent=unsent) if unsent else completed
 
     async def _send_adapting(
         self,
@@ -291,9 +294,3 @@ def _first_call(message: Message, index: int) -> dict[str, Any] | None:
     call = message.completion.calls[0]
     called = {"name": call.name or "none", "arguments": "{}" if call.fields is None else call.arguments}
     return {"id": call.id or f"call_{index}", "type": "function", "function": called}
-
-
-def _cut_at_stop(c: Completion, stop: Sequence[str]) -> Completion:
-    """Cut the completion at the first stop word, if the endpoint did not get it."""
-    at = min((at for word in stop if word and "stop" in c.unsent and (at := c.text.find(word)) >= 0), default=-1)
-    return c if at < 0 else replace(c, text=c.text[:at], finish="stop")

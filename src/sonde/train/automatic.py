@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sonde.core import Env, Task, invalid
+from sonde.core import Env, invalid
 from sonde.core.types import Json
 from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
 from sonde.models.files.shipped import SHIPPED
@@ -231,15 +231,10 @@ def _hold_out(game: Game, split: str, most: int) -> Game:
             f"{len(game.tasks)} tasks",
             "5 or more, to hold some out, or eval_every 0 (--eval-every 0)",
         )
-    held = _spread(game.tasks, min(most, len(game.tasks) // 5))
+    n = min(most, len(game.tasks) // 5)
+    held = [game.tasks[i * len(game.tasks) // n] for i in range(n)]
     chosen = {task.id for task in held}
     return replace(game, held_out=held, tasks=[task for task in game.tasks if task.id not in chosen])
-
-
-def _spread(tasks: Sequence[Task], n: int) -> list[Task]:
-    """At most `n` tasks at even distances."""
-    n = min(n, len(tasks))
-    return [tasks[i * len(tasks) // n] for i in range(n)]
 
 
 # --- what it will take -----------------------------------------------------------------------------------------------
@@ -289,9 +284,11 @@ def find_doubts(training: Training, model: ModelFacts, reply: int | None = None)
 
 
 def format_weights(n: int) -> str:
+    """A number of weights, rounded to be read.
+
+    >>> format_weights(340_416), format_weights(134_515_008), format_weights(1_720_000_000), format_weights(405 * 10**9)
+    ('0.34 M', '135 M', '1.7 B', '405 B')
     """
-    >>> format_weights(340_416), format_weights(134_515_008), format_weights(1_720_000_000)
-    ('0.34 M', '135 M', '1.7 B')"""
-    if n >= 1e9:
-        return f"{n / 1e9:.2g} B"
+    if n >= 999.5e6:
+        return f"{n / 1e9:.2g} B" if n < 99.5e9 else f"{n / 1e9:.0f} B"
     return f"{n / 1e6:.2f} M" if n < 1e6 else f"{n / 1e6:.3g} M"

@@ -297,18 +297,17 @@ def learn_online(
     made, settings = objective_of(training.objective, **training.options), training.settings
     with _claim_folder(settings, resume=resume, fresh=fresh) as folder:
         module, tokenizer = load_model(model)
-        lessons = _prepare_demonstrations(
-            list(shown), Chat(tokenizer, label=model, template=training.online.template), training
-        )
+        chat = Chat(tokenizer, label=model, template=training.online.template)
+        demonstrations = _encode_demonstrations(list(shown), chat, training)
         trainer = OnlineTrainer(
             module, made, games, settings, training.online, tokenizer=tokenizer, policies=policies,
-            callbacks=callbacks, shown=lessons, server=server,
+            callbacks=callbacks, shown=demonstrations, server=server,
         )  # fmt: skip
         described = {"model": model, "weights": model_fingerprint(model), **_describe_training(training)}
         return _run_training(folder, {**described, "online": trainer.resume_identity}, trainer, resume)
 
 
-def _prepare_demonstrations(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
+def _encode_demonstrations(shown: Sequence[Trajectory], chat: Chat, training: Training) -> list[Sample]:
     """Demonstrations as the model would have seen them."""
     if not shown:
         return []

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from sonde.core import EMPTY, Completion, Message, UserError, content_hash, invalid
-from sonde.models.chat.chat import Chat
+from sonde.models.chat.chat import Chat, common_prefix_length
 
 from .data import RowReport, chain_rows, encode_completion, split_calls
 from .types import Item, Learns, Pair, Row, Sample, item_samples, longest_row
@@ -79,21 +79,6 @@ def read_items(
     return ReadItems(tuple(items), report)
 
 
-def read_demonstrations(rows: Iterable[TextRow], chat: Chat) -> list[Sample]:
-    """Conversations, texts, or prompts with completions, as samples."""
-    return list(_read_demonstrations(rows, _RowReader(chat)))
-
-
-def read_preferences(rows: Iterable[TextRow], chat: Chat) -> list[Pair]:
-    """Rows with `chosen` and `rejected` as pairs."""
-    return list(_read_preferences(rows, _RowReader(chat)))
-
-
-def read_labelled(rows: Iterable[TextRow], chat: Chat) -> list[Sample]:
-    """Rows with a `label`, and both sides of preferences, as samples that were won or lost."""
-    return list(_read_labelled(rows, _RowReader(chat)))
-
-
 def _count_item(item: Item, max_tokens: int | None) -> RowReport:
     samples = item_samples(item)
     if max_tokens is not None and longest_row(item) > max_tokens:
@@ -112,7 +97,7 @@ def _count_item(item: Item, max_tokens: int | None) -> RowReport:
 
 def _read_demonstrations(rows: Iterable[TextRow], reader: _RowReader) -> Iterator[Sample]:
     for row in map(reader.take, rows):
-        column = next((name for name in _MESSAGES if row.get(name) is not None), "")
+        column = next((name for name in _MESSAGES if name in row), "")
         if "prompt" in row and "messages" not in row:
             yield from reader.make_samples(reader.read(row, "prompt"), reader.read(row, "completion"))
         elif not column and isinstance(row.get("text"), str):
@@ -168,7 +153,7 @@ class _RowReader:
     """Reads the columns of one row after the other, and says in errors which."""
 
     chat: Chat
-    by_turn: bool = False
+    by_turn: bool
     n: int = field(default=-1, init=False)
 
     @property
@@ -176,14 +161,14 @@ class _RowReader:
         return f"row {self.n}"
 
     def take(self, row: TextRow) -> TextRow:
-        """Go on to the next row."""
+        """Go on to the next row. A column that is null is not there: files of several forms fill theirs so."""
         self.n += 1
         if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid(self.at, row, "an object with columns by name")
         for name in _LOST_COLUMNS:
             if row.get(name):
                 raise invalid(f"{self.at}: {name}", row[name], "none: items hold text alone")
-        return row
+        return {name: value for name, value in row.items() if value is not None}
 
     def read(self, row: TextRow, column: str) -> Said:
         """A column that is a text or a list of messages; of a prompt nothing is trained on."""
@@ -205,7 +190,7 @@ class _RowReader:
         chosen, rejected = self.read(row, "chosen"), self.read(row, "rejected")
         if type(chosen) is not type(rejected):
             raise UserError(f"{self.at}: rejected: got another form than chosen, allowed: two texts, or two lists")
-        if row.get("prompt") is not None:
+        if "prompt" in row:
             return self.read(row, "prompt"), chosen, rejected
         n = _common_length(chosen, rejected)
         before = chosen[:n]
@@ -264,11 +249,12 @@ def _make_text_sample(chat: Chat, before: str, after: str, won: bool) -> Sample:
     """A text behind another, encoded together. A token that lies on the border is the second text's."""
     if not after:
         raise invalid("text", after, "a text to train on")
-    end = chat.tokenizer.eos_token_id
     start, ids = (array("i", _encode_text(chat, text)) for text in (before, before + after))
-    if ids[-1] != (end := end if isinstance(end, int) else chat.end_id):
+    named = chat.tokenizer.eos_token_id
+    end = named if isinstance(named, int) else chat.end_id
+    if ids[-1:] != array("i", [end]):
         ids.append(end)
-    n = next((i for i, (x, y) in enumerate(zip(start, ids, strict=False)) if x != y), min(len(start), len(ids)))
+    n = common_prefix_length(start, ids)
     kept = after.removesuffix(getattr(chat.tokenizer, "eos_token", None) or "").strip()
     if not (back := chat.decode_ids(ids[n:]).strip()).endswith(kept):
         raise invalid("text", after, f"text that the tokenizer reproduces; it makes {back!r} of it")

@@ -44,6 +44,7 @@ from sonde.core import (
 from sonde.models.chat.chat import Chat
 from sonde.models.chat.reasoning import split_completion
 
+from .rewards import turn_rewards
 from .types import Floats, Pair, Row, Sample
 
 SFT_TOKENS = 12_000
@@ -102,15 +103,11 @@ def make_samples(
 
 
 def pair_samples(
-    preferences: Iterable[tuple[Trajectory, Trajectory]],
-    *,
-    seat: str = AGENT,
-    max_tokens: int | None = None,
-    names: Collection[str] | None = None,
+    preferences: Iterable[tuple[Trajectory, Trajectory]], *, max_tokens: int | None = None
 ) -> tuple[list[Pair], RowReport]:
     """One pair of samples per pair of a chosen and a rejected trajectory, where neither is left out. Every trajectory
     is converted, and counted, once."""
-    maker = _SampleMaker(seat, max_tokens, False, None if names is None else frozenset(names))
+    maker = _SampleMaker(AGENT, max_tokens, False, None)
     made: dict[int, list[Sample]] = {}
     pairs: list[Pair] = []
     for preference in list(preferences):
@@ -137,9 +134,9 @@ def split_calls(calls: Iterable[tuple[int, Completion]]) -> tuple[Row, ...]:
     return tuple(draft.finish_row() for draft in _draft_rows(((turn, (c,)) for turn, c in calls), True, None))
 
 
-def has_ids(trajectory: Trajectory, *, seat: str = AGENT) -> bool:
-    """Whether any act of the seat carries sampled token ids."""
-    return any(c.ids for _, act in _seat_acts(trajectory, seat) for c in act.action.completions)
+def has_ids(trajectory: Trajectory) -> bool:
+    """Whether any act of the agent carries sampled token ids."""
+    return any(c.ids for _, act in _seat_acts(trajectory, AGENT) for c in act.action.completions)
 
 
 # --- samples ---------------------------------------------------------------------------------------------------------
@@ -189,7 +186,7 @@ class _SampleMaker:
         )
 
     def _make_sample(self, t: Trajectory, rows: tuple[Row, ...]) -> Sample:
-        rewards = _turn_rewards(t, self._seat)
+        rewards = turn_rewards(t, self._seat)
         return Sample(
             rows=rows,
             trajectory=t.id,
@@ -208,15 +205,6 @@ def _outcome_kind(t: Trajectory) -> str:
     """The kind of the outcome. A win that a judge revoked is a loss."""
     assert t.outcome is not None
     return "loss" if t.outcome.kind == "win" and not t.outcome.success else t.outcome.kind
-
-
-def _turn_rewards(t: Trajectory, seat: str) -> tuple[float, ...]:
-    """The seat's reward per turn. Rewards from acts before the first turn count for the first."""
-    rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
-    early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
-    if rewards and early:
-        rewards[0] += early
-    return tuple(rewards)
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -373,7 +361,7 @@ def as_sampled(trajectory: Trajectory, policy: LLM, chat: Chat) -> Trajectory:
     for act in trajectory.acts:
         action = act.action
         if act.seat == AGENT:
-            said = _model_output(action)
+            said = model_output(action)
             try:
                 completion = encode_completion(chat, policy.build_prompt(ep.view()), said.text, said.finish)
             except UserError as e:
@@ -400,7 +388,7 @@ def encode_completion(chat: Chat, messages: Sequence[Message], text: str, finish
     )
 
 
-def _model_output(action: Action) -> Completion:
+def model_output(action: Action) -> Completion:
     """The model's output in this act, without reasoning that an endpoint returned separately."""
     if len(action.completions) == 1:
         (c,) = action.completions

@@ -54,8 +54,9 @@ from sonde.core import (
 )
 from sonde.core.types import Json
 from sonde.evaluation.information_gain import has_assumed_policies
-from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import OnDone, Plan, Seats, collect_trajectories, fill_seats
+
+from .data import model_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +167,8 @@ def collect_gain_pairs(
     Raises `UserError` where gains are asked for and the environment has no exact filter, or the filter assumes other
     policies than these."""
     rule, plan = rule or GainPairRule(), plan or Plan()
+    if not tasks:
+        raise invalid("gain pairs: tasks", [], "one or more")
     proposer = _Proposer(best=rule.make_best(player))
     seats = fill_seats(env, {**policies, AGENT: proposer})
     if rule.by == "gain":
@@ -207,13 +210,6 @@ def _is_cut(action: Action) -> bool:
     return any(completion.finish == "length" for completion in action.completions)
 
 
-def _read_output(action: Action) -> str:
-    """What the model said for this reply, its reasoning included, where one call made it; otherwise the reply."""
-    if len(action.completions) == 1 and split_completion(action.completions[0])[1] == action.text:
-        return action.completions[0].text
-    return action.text
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Proposer(EpisodePolicy):
     """Plays the best of n and keeps all that were proposed."""
@@ -226,7 +222,7 @@ class _Proposer(EpisodePolicy):
         texts = list(dict.fromkeys(action.text for action in candidates))
         gains = dict(zip(texts, await self.best.measure_gains(ep, texts, policies), strict=True))
         prompt: Any = getattr(self.best.player, "build_prompt", agent_messages)
-        said = {action.text: _read_output(action) for action in reversed(candidates) if not _is_cut(action)}
+        said = {action.text: model_output(action).text for action in reversed(candidates) if not _is_cut(action)}
         self.kept.append(_Proposed((ep.task.id, ep.sample, len(ep.turns)), tuple(prompt(ep.view())), said, gains))
         drawn = self.best.draw_candidate(ep, candidates)
         return max(candidates, key=lambda action: gains[action.text]) if drawn is None else drawn

@@ -159,15 +159,15 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
 # --- loading ---------------------------------------------------------------------------------------------------------
 
 
-def load_model(name: str, *, revision: str | None = None) -> tuple[Any, Any]:
+def load_model(name: str) -> tuple[Any, Any]:
     """Load module (in float32) and tokenizer for training: a folder, a name listed by `sonde models list`, or a hub
     name. The module is marked with its stored format, in which it is saved again."""
     require_extra("training", *NEEDED)
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    source = locate_model(name, revision)
-    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    tokenizer = load_tokenizer(name, source, revision=revision)
+    source = locate_model(name)
+    options: dict[str, Any] = {"local_files_only": source.local}
+    tokenizer = load_tokenizer(name, source)
     with report_loading_errors(name), hide_progress_bars():
         stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
         model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)

@@ -289,14 +289,13 @@ class PipelineResult:
 
 
 def run_pipeline(
-    config: Paprika, folder: Path, *, shared: Path | None = None, watch: Watch | None = None,
-    callbacks: Sequence[Any] = (),
-) -> PipelineResult:  # fmt: skip
+    config: Paprika, folder: Path, *, shared: Path | None = None, watch: Watch | None = None
+) -> PipelineResult:
     """Run the whole pipeline, or what is left of it. Raises `UserError` if the folder belongs to another
     configuration. Pipelines of one model and one way to play that differ in their environments, stages or trainings
     have the episodes of the first round and the evaluation of the base model in common: given a folder `shared`, they
     make them once."""
-    return _Pipeline(config, folder, watch or _watch_nothing, callbacks, shared).run()
+    return _Pipeline(config, folder, watch or _watch_nothing, shared).run()
 
 
 class PlannedRun(NamedTuple):
@@ -310,7 +309,7 @@ class PlannedRun(NamedTuple):
 def plan_pipeline(config: Paprika) -> list[PlannedRun]:
     """What a pipeline plays, without playing it: training games by environment, and evaluations. Of a curriculum, whose
     picks nobody knows yet, the environment is shown that takes the most turns."""
-    return _Pipeline(config, Path(), _watch_nothing, ()).plan()
+    return _Pipeline(config, Path(), _watch_nothing).plan()
 
 
 def _watch_nothing(title: str, total: int, before: int) -> AbstractContextManager[OnDone | None]:
@@ -318,11 +317,8 @@ def _watch_nothing(title: str, total: int, before: int) -> AbstractContextManage
 
 
 class _Pipeline:
-    def __init__(
-        self, config: Paprika, folder: Path, watch: Watch, callbacks: Sequence[Any], shared: Path | None = None
-    ) -> None:
-        self.config, self.folder, self.watch, self.callbacks = config, folder, watch, callbacks
-        self.shared = shared
+    def __init__(self, config: Paprika, folder: Path, watch: Watch, shared: Path | None = None) -> None:
+        self.config, self.folder, self.watch, self.shared = config, folder, watch, shared
         entries = [GameConfig.from_entry(env, split="train") for env in (*config.envs, *config.held_out)]
         self.configs = [replace(entry, env=add_judge_seat(entry.env, config.seats)) for entry in entries]
         everyone = [entry.make_env() for entry in self.configs]
@@ -487,7 +483,7 @@ class _Pipeline:
             training = self.config.stage_training(stage)
             training = replace(training, settings=replace(training.settings, folder=str(here)))
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
-                done = learn(model, training, played, reference=reference, resume=True, callbacks=self.callbacks)
+                done = learn(model, training, played, reference=reference, resume=True)
             record = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
             write_atomically(here / DONE, json.dumps(record, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])

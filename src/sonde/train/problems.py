@@ -108,7 +108,8 @@ def _find_flat(history: Sequence[Entry]) -> Problem | None:
 def _find_certain(history: Sequence[Entry]) -> Problem | None:
     """Entropy gone: replies no longer vary, so nothing new is tried."""
     first = next((entry["nll"] for entry in history if "nll" in entry and "success" in entry), 0.0)
-    if not _lasts(history, "nll", lambda nll: "success" in history[-1] and nll < CERTAIN * first):
+    plays = bool(history) and "success" in history[-1]
+    if not (plays and _lasts(history, "nll", lambda nll: nll < CERTAIN * first)):
         return None
     return Problem(
         "certain",
@@ -118,20 +119,20 @@ def _find_certain(history: Sequence[Entry]) -> Problem | None:
     )
 
 
+_DISTANCES = (
+    ("kl_sampled", KL, "the policy that sampled", "use the same episodes less often (-o online.updates_per_rollout=1)"),
+    ("kl_reference", KL_REFERENCE, "the reference", "raise the weight of the KL term (-o objective.kl)"),
+)
+"""Of a divergence: its name in the history, the most that is usual, from what it is measured, and what helps beside a
+lower rate."""
+
+
 def _find_divergence(history: Sequence[Entry]) -> Problem | None:
     """Too far from the policy that sampled, or from the reference."""
-    if _lasts(history, "kl_sampled", lambda kl: kl > KL):
-        return Problem(
-            "kl_sampled",
-            f"the model is {history[-1]['kl_sampled']:.2g} nats per token away from the policy that sampled",
-            "lower the rate (-o settings.lr), or use the same episodes less often (-o online.updates_per_rollout=1)",
-        )
-    if _lasts(history, "kl_reference", lambda kl: kl > KL_REFERENCE):
-        return Problem(
-            "kl_reference",
-            f"the model is {history[-1]['kl_reference']:.2g} nats per token away from the reference",
-            "lower the rate (-o settings.lr), or raise the weight of the KL term (-o objective.kl)",
-        )
+    for name, most, other, remedy in _DISTANCES:
+        if _lasts(history, name, lambda kl, most=most: kl > most):
+            seen = f"the model is {history[-1][name]:.2g} nats per token away from {other}"
+            return Problem(name, seen, f"lower the rate (-o settings.lr), or {remedy}")
     return None
 
 

@@ -44,10 +44,8 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
     turns, outcome = trajectory.turns, trajectory.outcome
     n, kind = len(turns), outcome.kind if outcome else "error"
     said = marked_turns(trajectory)
-    earned = np.array([turn.rewards.get(AGENT, 0.0) for turn in turns], np.float64)
-    earned[:1] += sum(act.rewards.get(AGENT, 0.0) for act in trajectory.opening)
     return {
-        "env": earned,
+        "env": np.array(turn_rewards(trajectory), np.float64),
         "turns": np.ones(n),
         "extra_turns": np.full(n, float(n > 1)),
         **{name: np.array([float(t in said.get(name, ())) for t in range(n)]) for name in CALLED},
@@ -55,6 +53,15 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
         **{name: _on_last_turn(n, float(kind == name)) for name in ("loss", "format", "timeout")},
         "score": _on_last_turn(n, outcome.score if outcome else 0.0),
     }
+
+
+def turn_rewards(t: Trajectory, seat: str = AGENT) -> tuple[float, ...]:
+    """The seat's reward per turn. Rewards from acts before the first turn count for the first."""
+    rewards = [float(turn.rewards.get(seat, 0.0)) for turn in t.turns]
+    early = sum(act.rewards.get(seat, 0.0) for act in t.opening)
+    if rewards and early:
+        rewards[0] += early
+    return tuple(rewards)
 
 
 def _on_last_turn(n: int, value: float) -> Values:

@@ -96,13 +96,14 @@ def episode_cost(t: Trajectory, rules: Rules = "paper") -> float:
 
 
 def count_longest_row(t: Trajectory) -> int:
-    """The length of the longest row, to which length limits apply."""
-    if not has_ids(t):
+    """The length of the longest row, to which length limits apply; 0 where the agent said nothing (its first prompt was
+    too long for the model)."""
+    if t.turns and not has_ids(t):
         raise UserError(
             f"trajectory {t.id}: max_tokens needs token ids, and its acts carry none; allowed: max_tokens=None, or "
             "the trajectory converted by sonde.train.data.as_sampled"
         )
-    return max(len(row) for row in make_rows(t))
+    return max(map(len, make_rows(t)), default=0)
 
 
 def group_by_world(trajectories: Iterable[Trajectory]) -> dict[str, list[Trajectory]]:
@@ -338,12 +339,13 @@ def _list_candidates(group: Sequence[Trajectory], rule: PairRule) -> Iterator[tu
 
 
 def _is_worse(t: Trajectory, best: Trajectory, rule: PairRule) -> bool:
-    """Whether `t` may be rejected in favour of `best`."""
+    """Whether `t` may be rejected in favour of `best`; never where the agent said nothing."""
     if is_success(t):
         slower = PUBLISHED_SLOWER if rule.rules == "code" else env_limits(t.task.env).slower
         more = episode_cost(t, rule.rules) - episode_cost(best, rule.rules)
         return more >= (slower if rule.slower is None else rule.slower)
-    return failure_kind(t) in rule.negatives and not (rule.rules == "code" and _invalid_end(t))
+    negative = bool(t.turns) and failure_kind(t) in rule.negatives
+    return negative and not (rule.rules == "code" and _invalid_end(t))
 
 
 def failure_kind(t: Trajectory) -> str:

@@ -175,10 +175,10 @@ class Objective(Configured, ABC):
         """The unit that the loss is a mean over."""
 
     @property
-    @abstractmethod
     def needs(self) -> frozenset[Need]:
-        """What must be attached to the rows. With "sampled", all log-probabilities, of the policy and of a reference,
-        are at the temperature of each token's draw; otherwise at 1."""
+        """What must be attached to the rows; nothing by default. With "sampled", all log-probabilities, of the policy
+        and of a reference, are at the temperature of each token's draw; otherwise at 1."""
+        return frozenset()
 
     @property
     def imitates(self) -> bool:

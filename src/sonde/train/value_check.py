@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cached_property
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 import orjson
 import torch
-from numpy.typing import NDArray
 
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, Env, Episode, Trajectory, UserError, build_recorded, invalid
@@ -37,6 +37,7 @@ from sonde.models.local.heads import Heads, load_heads
 
 from .by_name import prepare_data
 from .collate import collate, divide_passes, make_batch
+from .credit import Values
 from .data import chain_rows, encode_completion
 from .logprobs import PASS_TOKENS, token_values
 from .model_io import load_model
@@ -44,9 +45,7 @@ from .objectives import make_objective
 from .objectives._values import ValueObjective, lay_out_samples, returns_to_go
 from .training import Learning
 from .training_folder import DATA, MODEL
-from .types import Sample
-
-Values = NDArray[np.float64]
+from .types import Batch, Sample
 
 
 @runtime_checkable
@@ -102,6 +101,15 @@ def fit_values(name: str, learned: Values, other: Values, best: float | None = N
 # --- what was learned ------------------------------------------------------------------------------------------------
 
 
+class _TokenValues(NamedTuple):
+    """One number per token of a sample, in order: the least Q, V (None without that head), the return, and the turn."""
+
+    q: Values
+    v: Values | None
+    returned: Values
+    turn: Values
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Learned:
     """A model with its heads, how it sees games, and what it was trained with."""
@@ -130,34 +138,33 @@ class _Learned:
             pad_id=int(tokenizer.pad_token_id or 0),
         )  # fmt: skip
 
-    @property
+    @cached_property
     def player(self) -> LLM:
         """For the prompts of views."""
         return LLM(model=HF(model=self.chat.label), **{name: getattr(self.learning, name) for name in SHOWN})
 
-    def score_samples(self, samples: Sequence[Sample]) -> Iterator[tuple[Values, Values | None, Values, Values]]:
-        """By sample, in the order of their tokens: the least Q, V, the return, and the turn."""
-        limit, o = "end", self.objective
-        order = {id(sample): i for i, sample in enumerate(samples)}
-        found: dict[int, tuple[Values, Values | None, Values, Values]] = {}
+    def score_samples(self, samples: Sequence[Sample]) -> list[_TokenValues]:
+        """The values of every sample's tokens, in the order of the samples."""
+        scored: dict[int, _TokenValues] = {}
         for part in divide_passes(samples, most_items=256, most_tokens=PASS_TOKENS, packed=False):
             tensors = collate(part, needs=frozenset({"reward"}), pad_id=self.pad_id)
-            batch = make_batch(tensors)
             with torch.no_grad():
                 _, head = token_values(self.model, self.heads, tensors)
-            turns = {"turn": batch.turn_RT.double()}
-            line = lay_out_samples(
-                replace(batch, head={**head, **turns}), discount=o.discount, per=o.per, limit=limit, scale=o.scale
-            )  # type: ignore[arg-type]
-            numbers = {name: x.double().numpy() for name, x in line.values.items()}
-            least = np.minimum.reduce([numbers[f"q{i + 1}"] for i in range(o.heads.q)])
-            returns = returns_to_go(line).double().numpy()
-            for i, sample in enumerate(part):
-                n = int(line.agent[i].sum())
-                v = numbers["v"][i, :n] / o.scale if "v" in numbers else None
-                columns = least[i, :n] / o.scale, v, returns[i, :n] / o.scale, numbers["turn"][i, :n]
-                found[order[id(sample)]] = columns
-        return (found[i] for i in range(len(samples)))
+            batch = make_batch(tensors)
+            rows = self._tabulate_values(replace(batch, head={**head, "turn": batch.turn_RT.double()}))
+            scored |= {id(sample): row for sample, row in zip(part, rows, strict=True)}
+        return [scored[id(sample)] for sample in samples]
+
+    def _tabulate_values(self, batch: Batch) -> Iterator[_TokenValues]:
+        """The values of each sample of a batch, divided by the scale of rewards."""
+        o = self.objective
+        line = lay_out_samples(batch, discount=o.discount, per=o.per, limit="end", scale=o.scale)
+        columns = {name: x.double().numpy() for name, x in line.values.items()}
+        least = np.minimum.reduce([columns[f"q{i + 1}"] for i in range(o.heads.q)])
+        returns = returns_to_go(line).double().numpy()
+        for i, n in enumerate(line.agent.sum(dim=1).tolist()):
+            v = columns["v"][i, :n] / o.scale if "v" in columns else None
+            yield _TokenValues(least[i, :n] / o.scale, v, returns[i, :n] / o.scale, columns["turn"][i, :n])
 
 
 # --- against returns -------------------------------------------------------------------------------------------------
@@ -166,48 +173,44 @@ class _Learned:
 def _fit_returns(learned: _Learned, played: Sequence[Trajectory]) -> tuple[list[ValueFit], float]:
     """The fits to realised returns, and the mean number of tokens per turn."""
     data = prepare_data(learned.objective.name, played, learned.chat, learned.learning)
-    rows = list(learned.score_samples(cast("list[Sample]", list(data.items))))
-    q, returned = np.concatenate([row[0] for row in rows]), np.concatenate([row[2] for row in rows])
+    rows = learned.score_samples(cast("list[Sample]", list(data.items)))
+    q, returned = (np.concatenate([getattr(row, name) for row in rows]) for name in ("q", "returned"))
     fits = [fit_values("Q of recorded tokens, realised return", q, returned)]
-    states = [row[1] for row in rows if row[1] is not None]
-    if states:
+    if states := [row.v for row in rows if row.v is not None]:
         fits.append(fit_values("V of their states, realised return", np.concatenate(states), returned))
-    turns = sum(len(np.unique(row[3])) for row in rows)
-    return fits, len(q) / max(1, turns)
+    return fits, len(q) / sum(len(np.unique(row.turn)) for row in rows)
 
 
 # --- against exact values --------------------------------------------------------------------------------------------
 
 
 def _fit_exact(learned: _Learned, played: Sequence[Trajectory], states: int, tokens: float) -> ValueFit | None:
-    env: Env[Any] = build_recorded(played[0].env)
-    if not isinstance(env, Solved):
-        return None
     o = learned.objective
     discount = o.discount if o.per == "turn" else o.discount**tokens
-    found = list(islice(_solved_states(env, played, discount), states))
+    found = list(islice(_solved_states(played, discount), states))
     if not found:
         return None
     samples = [_answer_sample(learned, ep, answer) for ep, values in found for answer in values]
-    scored = iter([float(row[0][-1]) for row in learned.score_samples(samples)])
+    scored = iter([float(row.q[-1]) for row in learned.score_samples(samples)])
     pairs = [[(next(scored), exact) for exact in values.values()] for _, values in found]
     best = [max(rows)[1] >= max(exact for _, exact in rows) - 1e-9 for rows in pairs]
     mine, exact = (np.array([pair[i] for rows in pairs for pair in rows]) for i in (0, 1))
     return fit_values(f"Q of answers in {len(found)} states, exact", mine, exact, sum(best) / len(best))
 
 
-def _solved_states(
-    env: Any, played: Sequence[Trajectory], discount: float
-) -> Iterator[tuple[Episode, Mapping[str, float]]]:
-    """The different states of the episodes, by what is told in them, where the agent is to act."""
-    seen: set[str] = set()
-    for t in played:
-        for ep in Episode.stages(env, t):
-            if ep.to_act != AGENT or (told := ep.view().messages[-1].content) in seen:
+def _solved_states(played: Sequence[Trajectory], discount: float) -> Iterator[tuple[Episode, Mapping[str, float]]]:
+    """The states of the episodes in which the agent is to act and whose exact values are known; of those in which an
+    environment says the same, the first."""
+    seen: set[tuple[str, str]] = set()
+    for config, group in groupby(played, key=lambda t: t.env):
+        env: Env[Any] = build_recorded(config)
+        if not isinstance(env, Solved):
+            continue
+        for ep in (ep for t in group for ep in Episode.stages(env, t)):
+            if ep.to_act != AGENT or (place := (env.name, ep.view().messages[-1].content)) in seen:
                 continue
-            seen.add(told)
-            values = env.action_values(ep.state, discount)
-            if values:
+            seen.add(place)
+            if values := env.action_values(ep.state, discount):
                 yield ep, values
 
 

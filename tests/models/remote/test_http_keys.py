@@ -58,6 +58,8 @@ def test_a_key_that_a_reply_repeats_is_in_nothing_that_is_kept(form: str, tmp_pa
     told = encoded(KEY)[form]
     data = json.loads(chat(f"Your key is {told}, right?", reasoning=f"He sent {told}"))
     data |= {"model": f"m {told}", "system_fingerprint": told}
+    called = {"name": told, "arguments": json.dumps({"text": f"My key is {told}."})}
+    data["choices"][0]["message"]["tool_calls"] = [{"id": told, "type": "function", "function": called}]
 
     async def once(server: Server, model: Http) -> Completion:
         cached = sonde.make("models:cached", model=model, path=str(tmp_path))
@@ -67,10 +69,11 @@ def test_a_key_that_a_reply_repeats_is_in_nothing_that_is_kept(form: str, tmp_pa
 
     c = on([reply(json.dumps(data))], once)
     stored = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
-    for kept in (c.text, c.reasoning, c.model, c.weights, stored):
+    for kept in (c.text, c.reasoning, c.model, c.weights, *c.calls[0], stored):
         assert told not in kept and KEY not in kept and KEY[8:-8] not in kept
         assert all(part not in kept for part in encoded(KEY[4:-4]).values())
     assert c.text.startswith("Your key is ") and "***" in c.text and c.text.endswith(", right?")
+    assert "***" in c.calls[0].name and c.calls[0].arguments.startswith('{"text": "My key is ')
     line, *_ = fails(Outage, reply(f"overloaded, {told}", 503), retries=0)
     assert told not in line and "***" in line
     line, *_ = fails(UserError, reply(json.dumps({"error": told}).replace("/", "\\/"), 400))

@@ -32,7 +32,7 @@ from sonde.core.types import Completion, Json, Message
 from .encoding import CUT, Encoder
 from .reasoning import decode_reply, find_open_mark, special_marks
 from .rendering import MessageSpan, Renderer, Said, shorten_message
-from .tool_calls import CallFormat, find_call_format, read_calls
+from .tool_calls import find_call_mark, read_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ class Chat:
         self._made: dict[str, Any] = {"label": label, "template": template, "ends": ends}
         self._renderer = Renderer(tokenizer, label=label, arguments=template)
         self._tool_chats: dict[tuple[Tool, ...], Chat] = {}
-        self._call_format: CallFormat | None = None
+        self._call_mark: str | None = None
+        """The mark before a call of a tool (`tool_calls.py`); None for a chat without tools."""
         self._settle_structure({*ends, *([eos] if isinstance(eos := tokenizer.eos_token_id, int) else [])})
 
     def with_tools(self, tools: tuple[Tool, ...]) -> Chat:
@@ -93,13 +94,13 @@ class Chat:
         if tools not in self._tool_chats:
             shown = {**self._made["template"], "tools": [tool.to_json() for tool in tools]}
             made = Chat(self.tokenizer, **{**self._made, "template": shown})
-            made._call_format = find_call_format(self._renderer, made._renderer, self.label)
+            made._call_mark = find_call_mark(self._renderer, made._renderer, self.label)
             self._tool_chats[tools] = made
         return self._tool_chats[tools]
 
     def read_calls(self, text: str) -> tuple[ToolCall, ...]:
         """The tool calls in a reply; none for a chat without tools."""
-        return read_calls(text, self._call_format) if self._call_format else ()
+        return () if self._call_mark is None else read_calls(text, self._call_mark)
 
     @property
     def encode(self) -> Callable[[str], array[int]]:
@@ -287,7 +288,7 @@ class Chat:
     def _guard_messages(self, messages: Sequence[Message]) -> Said:
         guard = self._encoder.guard
         roles = [m.role for m in messages]
-        if self._call_format:
+        if self._call_mark is not None:
             roles[1:] = ["tool" if _called(m) else role for m, role in zip(messages, roles[1:], strict=False)]
         return tuple((role, guard(m.content, m.role)) for m, role in zip(messages, roles, strict=True))
 

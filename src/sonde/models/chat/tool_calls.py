@@ -16,8 +16,9 @@ counts as one with bad arguments.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from sonde.core.errors import UserError
 from sonde.core.tools import ToolCall
@@ -29,17 +30,13 @@ _ARGUMENTS = ("arguments", "parameters")
 _DECODER = json.JSONDecoder()
 
 
-class CallFormat(NamedTuple):
-    """How a template writes a call: the mark before its JSON object, empty if there is none."""
-
-    mark: str = ""
+HERMES = "<tool_call>"
+"""The mark of the first form above."""
 
 
-HERMES = CallFormat("<tool_call>")
-
-
-def find_call_format(plain: Renderer, shown: Renderer, label: str) -> CallFormat:
-    """The form of calls in the template of the model called `label`; `plain` renders without, `shown` with tools."""
+def find_call_mark(plain: Renderer, shown: Renderer, label: str) -> str:
+    """The mark before the JSON object of a call in the template of the model called `label`, empty if there is none;
+    `plain` renders without, `shown` with tools."""
     asked = (("user", "Go."),)
     if plain.render_messages(asked, speak=True) == shown.render_messages(asked, speak=True):
         raise UserError(
@@ -49,7 +46,7 @@ def find_call_format(plain: Renderer, shown: Renderer, label: str) -> CallFormat
     text = shown.render_call(_PROBE, {"x": "y"})
     for start, found in _json_objects(text):
         if found.get("name") == _PROBE and any(name in found for name in _ARGUMENTS):
-            return CallFormat(_mark_before(text[:start]))
+            return _mark_before(text[:start])
     raise UserError(
         f"tools: the chat template of {label!r} writes calls in a form that is not read here, {text[-200:]!r}; "
         "allowed: JSON objects with name and arguments, or a server that reads the calls (models:http)"
@@ -58,43 +55,47 @@ def find_call_format(plain: Renderer, shown: Renderer, label: str) -> CallFormat
 
 def _mark_before(text: str) -> str:
     """The mark that ends a text: a word in brackets, `<tool_call>` or `[TOOL_CALLS]`; empty if there is none."""
-    text = text.rstrip().removesuffix("[").rstrip() if text.rstrip().endswith("][") else text.rstrip()
-    for opens, closes in ("<>", "[]"):
-        start = text.rfind(opens)
-        if text.endswith(closes) and start >= 0 and "call" in text[start:].lower():
-            return text[start:]
-    return ""
+    text = text.rstrip()
+    if text.endswith("]["):  # a list of calls begins behind the mark
+        text = text.removesuffix("[")
+    found = re.search(r"(?:<[^<]*>|\[[^\[]*\])\Z", text)
+    return found[0] if found and "call" in found[0].lower() else ""
 
 
-def read_calls(text: str, form: CallFormat) -> tuple[ToolCall, ...]:
-    """The calls in a reply. What follows a mark without being a call counts as one without a name.
+def read_calls(text: str, mark: str) -> tuple[ToolCall, ...]:
+    """The calls in a reply, each behind this mark; if there is none in it, what the whole reply holds. What follows a
+    mark without being a call counts as one without a name.
 
     >>> read_calls('I ask.<tool_call>{"name": "say", "arguments": {"text": "Is it alive?"}}</tool_call>', HERMES)
     (ToolCall(name='say', arguments='{"text": "Is it alive?"}', id=''),)
     >>> read_calls('<tool_call>{"name": "say", "argum', HERMES)
     (ToolCall(name='', arguments='{"name": "say", "argum', id=''),)
     """
-    if form.mark and form.mark in text:
-        return tuple(call for part in text.split(form.mark)[1:] for call in _calls_in(part.strip()))
+    if mark and mark in text:
+        return tuple(call for part in text.split(mark)[1:] for call in _calls_in(part.strip()))
     bare = text.strip()
-    if bare[:1] in ("{", "[") and not form.mark.startswith("<"):  # special tokens are not decoded, such as [TOOL_CALLS]
+    if bare[:1] in ("{", "[") and not mark.startswith("<"):  # special tokens are not decoded, such as [TOOL_CALLS]
         return tuple(_calls_in(bare))
     return ()
 
 
-def _calls_in(text: str) -> Iterator[ToolCall]:
-    """The calls at the beginning of a text, one or a list of them."""
+def _calls_in(text: str) -> list[ToolCall]:
+    """The calls at the beginning of a text, one or a list of them; one without a name for what is no call."""
     try:
         found, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         found = None
-    rows = found if isinstance(found, list) else [found]
-    for row in rows:
-        given = next((row[name] for name in _ARGUMENTS if name in row), None) if isinstance(row, dict) else None
-        if isinstance(row, dict) and isinstance(row.get("name"), str) and given is not None:
-            yield ToolCall(row["name"], given if isinstance(given, str) else json.dumps(given))
-        else:
-            yield ToolCall("", text)
+    return [_read_call(row) or ToolCall("", text) for row in (found if isinstance(found, list) else [found])]
+
+
+def _read_call(row: object) -> ToolCall | None:
+    """The call that a JSON value is; None if it has no name or no arguments."""
+    if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+        return None
+    given = next((row[name] for name in _ARGUMENTS if name in row), None)
+    if given is None:
+        return None
+    return ToolCall(row["name"], given if isinstance(given, str) else json.dumps(given))
 
 
 def _json_objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

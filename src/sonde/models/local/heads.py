@@ -5,10 +5,9 @@
     target Q   copies of the Q heads that follow them slowly: target += polyak (Q - target)
 
 Each head is a layer of the hidden state's size (times `width`), a rectifier, and a last layer that starts at zero, or
-that last layer alone (`linear`, for V), so
-all values are 0 at first. Heads compute in single precision whatever the model uses: for returns of some tens, bfloat16
-has no decimals left. Heads are saved beside a model, in `heads.safetensors`, and are not part of its weights: loading
-the model does not load them.
+that last layer alone (`linear`, for V), so all values are 0 at first. Heads compute in single precision whatever the
+model uses: for returns of some tens, bfloat16 has no decimals left. Heads are saved beside a model, in
+`heads.safetensors`, and are not part of its weights: loading the model does not load them.
 
 Source: ILQL (Snell et al. 2022) and LMRL-Gym's code (two-layer heads as wide as the model, last layer zero; one of its
 scripts starts values at -4.4 by a bias, which is not offered).

@@ -125,13 +125,13 @@ class PrefixCache:
             node = child
         return at, path
 
-    def insert_ids(self, ids: array[int], take: Callable[[int, int], KV]) -> None:
+    def insert_ids(self, ids: array[int], copy_tokens: Callable[[int, int], KV]) -> None:
         """Keep `ids` as far as there is room. `copy_tokens(a, b)` returns the keys and values of tokens a to b,
         requested only for what is not in the cache yet."""
         at, path = self.match_prefix(ids)
         if at == len(ids) or not self.budget:
             return
-        self._size = self._size or sum(t.nbytes for t in take(at, at + 1) if t is not None)
+        self._size = self._size or sum(t.nbytes for t in copy_tokens(at, at + 1) if t is not None)
         self._evict_old((len(ids) - at) * self._size)
         end = min(len(ids), at + (self.budget - self.nbytes) // self._size)
         self.evicted += len(ids) - end
@@ -142,7 +142,7 @@ class PrefixCache:
             parent, n = path[-1]
             if n < len(parent.ids):
                 parent = self._split_node(parent, n)
-        leaf = CacheNode(ids[at:end], take(at, end), parent, used=self._clock)
+        leaf = CacheNode(ids[at:end], copy_tokens(at, end), parent, used=self._clock)
         parent.children[leaf.ids[0]] = leaf
         self.nbytes += leaf.nbytes
         self._merge_chain(leaf)
@@ -370,9 +370,8 @@ class PolicyWithValueModel(torch.nn.Module):
         super().__init__()
         self.first, self.second, self._cut = first, second, count_layers(first)
         self.device, self.dtype, self.config = first.device, first.dtype, first.config
-        self._supports_attention_backend = (
-            attention_windows(first, second) is not None
-        )  # the flag of transformers' models
+        # The flag of transformers' models.
+        self._supports_attention_backend = attention_windows(first, second) is not None
 
     def forward(self, *, past_key_values: Cache, **inputs: Any) -> Any:
         own, others = past_key_values.layers[: self._cut], past_key_values.layers[self._cut :]

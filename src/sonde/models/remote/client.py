@@ -96,10 +96,10 @@ class ConnectionPool:
             self.next = start + self.interval
             await asyncio.sleep(start - now)
 
-    async def post_bytes(
+    async def exchange_bytes(
         self, url: str, body: bytes | None, headers: Mapping[str, str], most: int
     ) -> tuple[int, float | None, bytes]:
-        """Send a POST request, or GET without a `body`; returns status, seconds of `Retry-After`, and body. A
+        """Send a POST request, or a GET request without a `body`; returns status, seconds of `Retry-After`, and body. A
         completion may have at most `most` bytes; any other reply is cut at `ROOM` bytes."""
         method = "GET" if body is None else "POST"
         async with self.session.request(
@@ -240,7 +240,7 @@ class Endpoint(Model):
         await pool.wait_for_turn()
         keys, path = read_keys(self.api_key_env, self.headers, self.base_url, pool.proxy), urlsplit(url).path
         try:
-            status, after, reply = await pool.post_bytes(url, body, {**_HEADERS, **keys.headers}, most)
+            status, after, reply = await pool.exchange_bytes(url, body, {**_HEADERS, **keys.headers}, most)
         except (aiohttp.ClientError, OSError) as e:
             raise self._unanswered_error(e, keys, path, pool) from e
         if not is_success(status):

@@ -21,6 +21,7 @@ from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from sonde.core import Completion, UserError, invalid
+from sonde.core.tools import ToolCall
 
 from .addresses import is_local
 
@@ -107,12 +108,11 @@ class SecretHeaders:
 
     def hide_in(self, c: Completion) -> Completion:
         """The completion without the secrets, in case the endpoint repeated them."""
-        long = [secret for secret in self.secrets if len(secret) >= SECRET]
-        said = {name: getattr(c, name) for name in ("text", "reasoning", "model", "weights")}
-        hidden = dict(said)
-        for secret in long:
-            hidden = {name: hide_secret(text, secret) for name, text in hidden.items()}
-        return c if hidden == said else replace(c, **hidden)
+        long = SecretHeaders({}, tuple(secret for secret in self.secrets if len(secret) >= SECRET))
+        if not long.secrets:
+            return c
+        said = {name: long.hide_secrets(getattr(c, name)) for name in ("text", "reasoning", "model", "weights")}
+        return replace(c, **said, calls=tuple(ToolCall(*map(long.hide_secrets, call)) for call in c.calls))
 
 
 def check_names(api_key_env: str, headers: Mapping[str, str]) -> None:

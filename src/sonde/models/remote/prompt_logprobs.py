@@ -75,8 +75,8 @@ def _read_token(row: object) -> tuple[str, float]:
 
 
 def score_span(probe: Probe, prompt: PromptTokens, ended: PromptTokens | None) -> list[float]:
-    """The log-probabilities of the tokens that overlap the probe's span. `said` is the prompt up to the end of the last
-    message; `ended`, for a probe that includes the token behind the message, the prompt that continues."""
+    """The log-probabilities of the tokens that overlap the probe's span. `prompt` ends with the last message;
+    `ended`, for a probe that includes the token behind the message, is the prompt that goes on."""
     content = probe.messages[-1].content
     ways = (prompt.texts, decode_byte_tokens(prompt.texts))
     places = next((p for texts in ways if (p := locate_tokens(texts, content)) is not None), None)

@@ -136,10 +136,10 @@ class TokenEndpoint(WeightsEndpoint):
         chat, adapter, version = self.chat.with_tools(sampling.tools), self.served.adapter, self.served.version
         prompt = chat.encode_prompt(messages)
         reply = await self.stats.count_call(self._sample(prompt.ids, sampling, adapter))
-        self._check_text(reply, sampling.stop)
+        self._check_text(reply, sampling)
         check_ids_known(chat, reply.ids)
         self.served.named = self.served.named or bool(reply.weights)
-        text, stopped = _decode_text(chat, reply.ids, sampling.stop)
+        text, stopped = _decode_text(chat, reply.ids, sampling)
         return Completion(
             text=text,
             ids=reply.ids,
@@ -156,13 +156,13 @@ class TokenEndpoint(WeightsEndpoint):
             calls=chat.read_calls(text),
         )
 
-    def _check_text(self, sampled: SampledTokens, stop: Sequence[str]) -> None:
+    def _check_text(self, sampled: SampledTokens, sampling: Sampling) -> None:
         """Raise `UserError` if the server decodes these ids to another text. White space and parts of characters are
         ignored: engines decode token by token and put them at other places."""
         if sampled.text is None or self.served.agreed >= AGREED:
             return
-        here, there = _visible_text(_decode_text(self.chat, sampled.ids, stop)[0]), _visible_text(sampled.text)
-        if not (here == there or (stop and here.startswith(there))):
+        here, there = _visible_text(_decode_text(self.chat, sampled.ids, sampling)[0]), _visible_text(sampled.text)
+        if not (here == there or (sampling.stop and here.startswith(there))):
             raise UserError(
                 f"tokenizer: got {self.tokenizer or self.model!r}, which decodes the server's sampled ids to "
                 f"{here[:80]!r}; the server decodes them to {there[:80]!r}; allowed: the tokenizer of the served model"
@@ -190,7 +190,7 @@ class TokenEndpoint(WeightsEndpoint):
         return await self.score_ids(self.chat.encode_probe(probe), seed=seed)
 
     async def score_ids(self, scored: ScoredIds, *, seed: int = 0) -> list[float]:
-        """The log-probabilities of the tokens at these positions, as in `score`. `seed` is for waits (`ask`)."""
+        """The log-probabilities of the tokens at these positions, as in `score`. `seed` seeds the jitter of waits."""
         if not scored.places:
             return []
 
@@ -281,9 +281,9 @@ def _visible_text(text: str) -> str:
     return "".join(text.replace("\ufffd", "").split())
 
 
-def _decode_text(chat: Chat, ids: array[int], stop: Sequence[str]) -> tuple[str, bool]:
+def _decode_text(chat: Chat, ids: array[int], sampling: Sampling) -> tuple[str, bool]:
     """The text of sampled ids, as in `models:hf`, and whether it ended by itself."""
     ended = ids[-1] in chat.ends
     text = chat.decode_ids(ids[:-1] if ended else ids)
-    cut = min((at for word in stop if word and (at := text.find(word)) >= 0), default=-1)
-    return (text if cut < 0 else text[:cut]), ended or cut >= 0
+    cut = sampling.cut_at_stop(text)
+    return (text if cut is None else cut), ended or cut is not None

@@ -29,7 +29,7 @@ from .openai_chat import ROOM, as_mapping
 @dataclass(slots=True, eq=False)
 class PublishedWeights:
     """What was published last: the version, and the server's name for it, as an adapter or as the version of all
-    weights. `ours` maps every such name to its version. `held_version`: the version that the server reported for its
+    weights. `ours` maps every such name to its version. `held`: the version that the server reported for its
     whole weights right after; `named`: whether its replies report it; `agreed`: how many sampled tokens decoded to the
     server's text."""
 
@@ -137,26 +137,23 @@ class WeightsEndpoint(Endpoint):
     async def send_command(self, path: str, body: Mapping[str, Any], needs: str) -> Mapping[str, Any]:
         """Send a command and return the server's reply; `needs` says with which flags a server accepts it."""
         try:
-            return await self.send_request(
-                self.server_url + path,
-                body,
-                lambda reply, keys: parse_object(reply, any_text=True),
-                most=_short_reply_bytes,
-            )
+            return await self._exchange_json(path, body)
         except UserError as e:
             raise UserError(f"{e}; {needs}") from e
 
     async def send_query(self, path: str) -> Mapping[str, Any]:
         """Ask the server a question; empty if it does not have this path."""
         try:
-            return await self.send_request(
-                self.server_url + path,
-                None,
-                lambda reply, key: parse_object(reply, any_text=True),
-                most=_short_reply_bytes,
-            )
+            return await self._exchange_json(path, None)
         except _MissingCommand:
             return EMPTY
+
+    async def _exchange_json(self, path: str, body: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Send a request to the server itself and return the object in its reply; empty for any other reply."""
+        url = self.server_url + path
+        return await self.send_request(
+            url, body, lambda reply, _: parse_object(reply, any_text=True), most=lambda _: ROOM
+        )
 
     def _refusal_error(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
         """A command that fails inside the server will fail again, and the cause is a folder or a flag, not the load. A
@@ -195,7 +192,3 @@ def _server_name(folder: Path, version: str) -> str:
 def _absolute_path(folder: Path) -> Path:
     """The folder's path as another process finds it."""
     return folder.absolute()
-
-
-def _short_reply_bytes(request: int) -> int:
-    return ROOM

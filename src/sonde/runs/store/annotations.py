@@ -38,16 +38,14 @@ class Annotator(Closing):
         self._log, self._held, self._producer, self._version = log, held, producer, version
 
     @classmethod
-    def open_annotations(
-        cls, folder: Path | str, name: str, *, producer: str, version: str, fsync: bool = False
-    ) -> Self:
+    def open_annotations(cls, folder: Path | str, name: str, *, producer: str, version: str) -> Self:
         """Start or continue the annotations called `name`, computed by `producer` in this version."""
         folder = Path(folder)
         read_config(folder)
         path = _annotations_path(folder, name)
         held = hold_lock(folder / f".{path.name}.lock")
         try:
-            return cls(Log(path, fsync=fsync), held, producer, version)
+            return cls(Log(path), held, producer, version)
         except BaseException:
             held.release()
             raise

@@ -281,9 +281,8 @@ def _load(path: Path) -> sqlite3.Connection:
     """A copy of the saved index; an empty one if it is missing, damaged or of another schema."""
     try:
         found = _file_checksum(path)
-        with closing(
-            _open_database(path, "mode=ro&immutable=1")
-        ) as file:  # no locks; another writer's copy is another file
+        # No locks: the copy that another writer saves is another file.
+        with closing(_open_database(path, "mode=ro&immutable=1")) as file:
             db = _connect_database()
             file.backup(db)
         if db.execute("PRAGMA user_version").fetchone()[0] == int.from_bytes(found, "big", signed=True):

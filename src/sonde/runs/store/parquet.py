@@ -45,11 +45,11 @@ def open_parquet_writer(path: Path, schema: Any, **options: Any) -> Iterator[Any
         raise
 
 
-def open_parquet_file(path: Path, source: Any = None) -> Any:
-    """A `ParquetFile` that verifies what it reads; `source` is the file's content if it is already mapped."""
+def open_parquet_file(path: Path) -> Any:
+    """A `ParquetFile` that verifies what it reads."""
     with parquet_errors(path):
         parquet = import_pyarrow("pyarrow.parquet")
-        return parquet.ParquetFile(str(path) if source is None else source, page_checksum_verification=True)
+        return parquet.ParquetFile(str(path), page_checksum_verification=True)
 
 
 @contextmanager

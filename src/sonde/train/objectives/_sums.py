@@ -19,10 +19,15 @@ from ..types import Batch, Need
 
 def required_tensor(batch: Batch, need: Need) -> Tensor:
     """A batch field that an objective needs, zero off agent tokens; raises an error if it is missing."""
-    tensor: Tensor | None = getattr(batch, f"{need}_RT")
+    return check_finite(f"{need}_RT", on_agent(required_field(batch, f"{need}_RT"), batch)).detach()
+
+
+def required_field(batch: Batch, name: str) -> Tensor:
+    """A batch field that an objective needs; raises an error if it is missing."""
+    tensor: Tensor | None = getattr(batch, name)
     if tensor is None:
-        raise UserError(f"batch: {need}_RT is missing, and this objective needs it")
-    return check_finite(f"{need}_RT", on_agent(tensor, batch)).detach()
+        raise UserError(f"batch: {name} is missing, and this objective needs it")
+    return tensor
 
 
 def check_finite(field: str, values: Tensor) -> Tensor:
@@ -35,8 +40,18 @@ def check_finite(field: str, values: Tensor) -> Tensor:
 
 def on_agent(values_RT: Tensor, batch: Batch) -> Tensor:
     """`values_RT` with zeros off agent tokens, where no gradient flows either; at least single precision."""
-    wide = values_RT if values_RT.dtype == torch.float64 else values_RT.float()
-    return torch.where(batch.agent_RT, wide, torch.zeros_like(wide))
+    return mask_tokens(values_RT, batch.agent_RT)
+
+
+def mask_tokens(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
+    """`on_agent` for a mask without a batch."""
+    wide = widen_dtype(values_RT)
+    return torch.where(agent_RT, wide, torch.zeros_like(wide))
+
+
+def widen_dtype(values: Tensor) -> Tensor:
+    """Convert to at least single precision."""
+    return values if values.dtype == torch.float64 else values.float()
 
 
 def token_sum(values_RT: Tensor, batch: Batch) -> Tensor:

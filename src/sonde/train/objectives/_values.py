@@ -20,7 +20,7 @@ from sonde.core.errors import UserError, invalid
 from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Need, Objective, Unit
-from ._sums import check_not_negative
+from ._sums import check_not_negative, mask_tokens, required_field, widen_dtype
 
 Per = Literal["token", "turn"]
 """The unit of the discount: any two agent tokens, or two tokens of different turns."""
@@ -43,7 +43,7 @@ def lay_out_samples(batch: Batch, *, discount: float, per: Per, limit: Limit, sc
     the tokens of others removed, so the next agent token is the adjacent one. The discount between two tokens is
     `discount`, or 1 within a turn if it is per turn. `final` is the value after the last token: 0 if the episode is
     over; if a limit ended it, on request, the value of the state in which its last turn began."""
-    place_RT, reward_RT = _required_field(batch, "nth_RT"), _required_field(batch, "reward_RT")
+    place_RT, reward_RT = required_field(batch, "nth_RT"), required_field(batch, "reward_RT")
     said_RT = place_RT >= 0
     length = int(place_RT.max()) + 1
     at_N = (batch.owner_R[:, None] * length + place_RT)[said_RT]
@@ -62,7 +62,7 @@ def lay_out_samples(batch: Batch, *, discount: float, per: Per, limit: Limit, sc
         last = turn.where(agent, -1).amax(1, keepdim=True)
         begins = (agent & (turn == last)).int().argmax(1, keepdim=True)
         final = torch.where(
-            _required_field(batch, "cut_S"), find_prediction(values, "v").gather(1, begins)[:, 0].detach(), final
+            required_field(batch, "cut_S"), find_prediction(values, "v").gather(1, begins)[:, 0].detach(), final
         )
     return AgentLines(agent, reward, step, final, values)
 
@@ -72,13 +72,6 @@ def find_prediction(values: Mapping[str, Tensor], name: str) -> Tensor:
     if name not in values:
         raise UserError(f"batch: no head predicts {name}, and this objective needs it; there are {[*values]}")
     return values[name]
-
-
-def _required_field(batch: Batch, name: str) -> Tensor:
-    tensor = getattr(batch, name)
-    if tensor is None:
-        raise UserError(f"batch: {name} is missing, and this objective needs it")
-    return tensor
 
 
 def find_predictions(batch: Batch, *names: str) -> tuple[Tensor, ...]:
@@ -148,17 +141,6 @@ class ValueObjective(Objective):
     @property
     @abstractmethod
     def heads(self) -> HeadSpec: ...
-
-
-def widen_dtype(values: Tensor) -> Tensor:
-    """Convert to at least single precision."""
-    return values if values.dtype == torch.float64 else values.float()
-
-
-def mask_tokens(values_RT: Tensor, agent_RT: Tensor) -> Tensor:
-    """Zeros off agent tokens, where no gradient flows either."""
-    values_RT = widen_dtype(values_RT)
-    return torch.where(agent_RT, values_RT, torch.zeros_like(values_RT))
 
 
 def check_shapes(agent_RT: Tensor, **values: Tensor) -> None:

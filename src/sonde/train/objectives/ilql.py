@@ -31,7 +31,7 @@ from sonde.core.errors import invalid
 from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
-from ._sums import token_metric, token_sum
+from ._sums import mask_tokens, token_metric, token_sum
 from ._values import (
     Limit,
     ValueObjective,
@@ -39,7 +39,6 @@ from ._values import (
     check_shapes,
     find_predictions,
     lay_out_samples,
-    mask_tokens,
     next_values,
 )
 from .mc import squared_error

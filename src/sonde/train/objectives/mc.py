@@ -25,14 +25,13 @@ from torch import Tensor
 from sonde.models.local.heads import HeadSpec
 
 from ..types import Batch, Loss
-from ._sums import token_metric, token_sum
+from ._sums import mask_tokens, token_metric, token_sum
 from ._values import (
     ValueObjective,
     agent_metrics,
     check_shapes,
     find_predictions,
     lay_out_samples,
-    mask_tokens,
     returns_to_go,
 )
 

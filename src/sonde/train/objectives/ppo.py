@@ -34,8 +34,8 @@ from sonde.core.errors import invalid
 from sonde.models.local.heads import HeadSpec, Trunk
 
 from ..types import Batch, Loss, Need, Objective, Unit
-from ._sums import check_not_negative, check_positive, on_agent, required_tensor, token_metric, token_sum
-from ._values import check_shapes, find_predictions, mask_tokens
+from ._sums import check_not_negative, check_positive, mask_tokens, on_agent, required_tensor, token_metric, token_sum
+from ._values import check_shapes, find_predictions
 from .grpo import clipped_loss, log_ratio
 
 

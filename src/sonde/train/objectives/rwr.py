@@ -23,7 +23,7 @@ from torch import Tensor
 
 from sonde.core import UserError, invalid
 
-from ..types import Batch, Loss, Need, Objective, Unit
+from ..types import Batch, Loss, Objective, Unit
 from ._sums import check_choice, check_finite, check_positive, spread_over_tokens, token_metric, token_sum, value_metric
 
 
@@ -68,10 +68,6 @@ class RWR(Objective):
     @property
     def unit(self) -> Unit:
         return "token"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset()
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         weight_S = self._sample_weights(check_finite("score_S", batch.score_S))

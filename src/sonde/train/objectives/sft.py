@@ -15,7 +15,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..types import Batch, Loss, Need, Objective, Unit
+from ..types import Batch, Loss, Objective, Unit
 from ._sums import check_choice, sample_means, token_metric, token_sum
 
 
@@ -44,10 +44,6 @@ class SFT(Objective):
     @property
     def unit(self) -> Unit:
         return self.mean
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset()
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         by_token = self.mean == "token"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..types import Batch, Loss, Need, Objective, Unit
+from ..types import Batch, Loss, Objective, Unit
 from ._sums import (
     check_not_negative,
     check_positive,
@@ -49,10 +49,6 @@ class SimPO(Objective):
     @property
     def unit(self) -> Unit:
         return "pair"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        return frozenset()
 
     def __call__(self, logprob_RT: Tensor, batch: Batch) -> Loss:
         chosen_P, rejected_P = split_pairs(sample_means(logprob_RT, batch))
