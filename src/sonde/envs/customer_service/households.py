@@ -24,7 +24,7 @@ from sonde._util.folders import data_file
 from .._shared.english.tokens import ascii_lower, tokenize, word_stem
 from .answering import answer_finding, answer_message
 from .products import Product, load_products
-from .reading import UNANSWERED, UNKNOWN, Query, answer_everyday, read_support_message
+from .reading import READINGS, UNANSWERED, UNKNOWN, Query, answer_everyday, read_support_message
 
 WHAT: Final = "What exactly is the matter, and with which of your things?"
 """The listed question about the product and its symptom."""
@@ -63,7 +63,7 @@ def read_at_home(product: str, said: str) -> Query:
     return UNKNOWN if find_neighbour(product, said) else read_support_message(product, said)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=READINGS)
 def find_neighbour(product: str, said: str) -> str:
     """The other product of the household that a message is about; empty if it is about this one, or about none."""
     others = [name for name in find_household(product).products if name != product]
@@ -116,8 +116,9 @@ def _words_about(product: Product) -> set[str]:
     return {word for text in texts for word in _stems(text)}
 
 
-def _stems(text: str) -> set[str]:
-    return {word_stem(word) for word in tokenize(ascii_lower(text))}
+@lru_cache(maxsize=READINGS)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word_stem(word) for word in tokenize(ascii_lower(text)))
 
 
 def answer_at_home(product: str, cause: int, values: tuple[int, ...], said: str) -> str:
@@ -153,7 +154,7 @@ def _owned(product: Product) -> str:
     return f"my {name}" if article in ("a", "an", "the") else f"my {product.product}"
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=READINGS)
 def reply_chances(product: str, said: str) -> tuple[Mapping[str, float], ...]:
     """The replies to a message with their probabilities, one mapping for each cause of the product."""
     own, query = load_products()[product], read_at_home(product, said)

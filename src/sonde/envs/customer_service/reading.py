@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
@@ -35,6 +35,9 @@ from .products import Finding, load_products
 Kind = Literal["finding", "fix", "cause", "several", "talk", "untold", "unclear", "unknown"]
 UNANSWERED = frozenset[Kind](("untold", "unclear", "unknown"))
 """Kinds of messages that have no answer: about something of which nothing is known, or not understood."""
+READINGS: Final = 1 << 15
+"""Maximum number of messages whose readings a cache holds: more than the some 9,000 pairs of a listed message and a
+product that may hear it, which a cache that is too small would evict in turn."""
 
 
 class Query(NamedTuple):
@@ -52,7 +55,7 @@ _AND = re.compile(r" , (?:(?:and|or) )?| (?:and|or) ")
 UNKNOWN, UNCLEAR, UNTOLD, SEVERAL, TALK = map(Query, ("unknown", "unclear", "untold", "several", "talk"))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=READINGS)
 def read_support_message(name: str, said: str) -> Query:
     """Read a message about the product of this name."""
     known = _declared_queries(name).get(_message_key(said))
@@ -65,6 +68,7 @@ def read_support_message(name: str, said: str) -> Query:
     return UNKNOWN if own else query
 
 
+@lru_cache(maxsize=READINGS)
 def _message_key(said: str) -> str:
     return " ".join(tokenize(said[:400]))
 
@@ -391,7 +395,7 @@ def _compile_forms(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]
     return re.compile("|".join(re.sub(r"<(\w+)>", lambda name: words[name[1]], row) for row in rows))
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=READINGS)
 def answer_everyday(product: str, said: str) -> str:
     """The product owner's answer to a standard question; empty for other messages. "=" and the id of a finding if the
     message asks for that."""
