@@ -42,7 +42,7 @@ from .._shared.dialogue import USER, Talk, spoken_line
 from .._shared.finite import FiniteProblem, World, bandit_world, best_value
 from .._shared.rounds import step_facts
 from .filter import prior_weights
-from .household_filter import HouseholdFilter
+from .household_filter import HouseholdFilter, HouseholdGame
 from .households import WHAT, Household, find_household, load_households, read_at_home
 from .products import Cause, load_products
 from .reading import UNKNOWN, Query, read_support_message
@@ -239,15 +239,15 @@ def _household_prior(env: CustomerServiceBandit, house: str) -> HouseholdFilter:
     household = load_households()[house]
 
     def hear(text: str) -> str:
-        said = spoken_line(text, 4 * env.longest)
-        return "" if env.failed_check(said, lambda words: _count_proposed(household, words)) else said
+        message = spoken_line(text, 4 * env.longest)
+        return "" if env.failed_check(message, lambda words: _count_proposed(household, words)) else message
 
-    return HouseholdFilter(
+    return HouseholdGame(
         household,
         hear,
-        {answer: env.say(answer) for answer in _listed_answers(house)},
+        {answer: hear(env.say(answer)) for answer in _listed_answers(house)},
         {name: product_hypotheses(name) for name in household.products},
         {name: legal_answers(name).ask for name in household.products},
         {name: legal_answers(name).fix for name in household.products},
-        error_rate=env.error_rate,
-    )
+        env.error_rate,
+    ).start()

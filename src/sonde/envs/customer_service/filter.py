@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from sonde.core import Belief, Filter, Turn, entropy
-from sonde.core.belief import KEPT
+from sonde.core.belief import Successors
 
 from .answering import answer_finding
 from .products import Product, load_products
@@ -128,7 +128,7 @@ class CaseFilter(Filter):
         self.product, self.names, self.ask, self.fix = product, names, ask, fix
         self.read, self.error_rate = read, error_rate
         self.weights, self.asked = weights or prior_weights(product), asked
-        self._seen: dict[tuple[str, object, object], CaseFilter] = {}
+        self._successors = Successors[CaseFilter]()
 
     def _with_weights(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
         return CaseFilter(
@@ -138,11 +138,7 @@ class CaseFilter(Filter):
 
     def observe(self, turn: Turn) -> CaseFilter:
         fact = (turn.text, turn.info.get("result"), turn.info.get("reply"))
-        if fact not in self._seen:
-            if len(self._seen) == KEPT:
-                self._seen.clear()
-            self._seen[fact] = self._observe_reply(*fact)
-        return self._seen[fact]
+        return self._successors.find(fact, lambda: self._observe_reply(*fact))
 
     def _observe_reply(self, said: str, result: object, heard: object) -> CaseFilter:
         query = self.read(said)

@@ -41,7 +41,7 @@ def _act_at_home(view: View, known: HouseholdFilter) -> Action:
     if move.kind == "what":
         return Action(WHAT)
     if move.kind == "fix":
-        return Action(view.say(known.fix[move.product][move.target]))
+        return Action(view.say(known.game.fix[move.product][move.target]))
     return Action(Rng(view.seed).choice(question_wordings(move.product, move.target)))
 
 
@@ -56,7 +56,7 @@ def next_household_move(known: HouseholdFilter) -> Move:
 def _listed_text(known: HouseholdFilter, move: Move) -> str:
     if move.kind == "what":
         return WHAT
-    return (known.fix if move.kind == "fix" else known.ask)[move.product][move.target]
+    return (known.game.fix if move.kind == "fix" else known.game.ask)[move.product][move.target]
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
