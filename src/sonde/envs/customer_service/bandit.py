@@ -1,7 +1,7 @@
 """Customer service as a bandit: twenty periods to ask a customer or to propose something; solving the case pays 1.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2, which turns PAPRIKA's
-customer service into a bandit with a tremendously large action space. Published: K = 20 periods, in each of which the
+customer service into a bandit with a very large action space. Published: K = 20 periods, in each of which the
 agent asks or proposes in free text; a simulated customer; reward 1 when the issue is resolved and 0 otherwise; a prior
 over what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a
 language model; regret.

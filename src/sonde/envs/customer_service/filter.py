@@ -83,7 +83,7 @@ def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
         return [("fix", lead, 1.0)]
-    rows = [("fix", lead, 1.0 + rest * turns_left(name, _round_weights(exclude_cause(weights, lead)), asked))]
+    rows = [("fix", lead, 1.0 + rest * turns_left(name, round_weights(exclude_cause(weights, lead)), asked))]
     for f in range(len(product.findings)):
         if f not in asked and finding_gain(product, weights, f) > 1e-9:
             rows.append(("finding", f, 1.0 + _update_weights(product, weights, asked, f)))
@@ -96,12 +96,13 @@ def _update_weights(product: Product, weights: Weights, asked: frozenset[int], f
         mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
         if mass > 0.0:
             total += mass * turns_left(
-                product.id, _round_weights(observe_value(product, weights, finding, v)), asked | {finding}
+                product.id, round_weights(observe_value(product, weights, finding, v)), asked | {finding}
             )
     return total
 
 
-def _round_weights(weights: Weights) -> Weights:
+def round_weights(weights: Weights) -> Weights:
+    """The weights as keys of caches: to nine digits."""
     return tuple(round(w, 9) for w in weights)
 
 

@@ -23,7 +23,7 @@ from sonde.core import Belief, Filter, Turn, entropy
 from sonde.core.belief import Successors
 
 from .answering import GOAL, answer_finding
-from .filter import Weights, prior_weights, rank_moves, turns_left, value_chances
+from .filter import Weights, prior_weights, rank_moves, round_weights, turns_left, value_chances
 from .households import Household, read_at_home, reply_chances
 from .products import load_products
 from .reading import Query
@@ -101,7 +101,7 @@ class HouseholdFilter(Filter):
             after = {name: self._exclude_proposed(name, message) for name in self.weights}
         if not any(map(any, after.values())):
             return self
-        return HouseholdFilter(self.game, _normalise(after), self._add_answers(message, reply))
+        return HouseholdFilter(self.game, _normalise_weights(after), self._add_answers(message, reply))
 
     def _replies(self, name: str, message: str) -> Sequence[Mapping[str, float]]:
         """The probabilities of the replies under each cause of a product, given the answers so far."""
@@ -182,7 +182,7 @@ class HouseholdFilter(Filter):
     def rank_moves(self) -> list[tuple[Move, float]]:
         """The possible next moves with the expected number of messages to the end."""
         return _rank_household_moves(
-            _freeze({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.answers)
+            _freeze_weights({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.answers)
         )
 
 
@@ -193,7 +193,7 @@ def most_likely(weights: Mapping[str, Weights]) -> tuple[str, int]:
     )
 
 
-def _normalise(weights: Mapping[str, Weights]) -> Mapping[str, Weights]:
+def _normalise_weights(weights: Mapping[str, Weights]) -> Mapping[str, Weights]:
     total = sum(map(sum, weights.values()))
     return {name: tuple(w / total for w in own) for name, own in weights.items()}
 
@@ -204,8 +204,8 @@ Frozen = tuple[tuple[str, Weights], ...]
 """The weights of each product that is still possible, rounded."""
 
 
-def _freeze(weights: Mapping[str, Weights]) -> Frozen:
-    return tuple((name, tuple(round(w, 9) for w in own)) for name, own in _normalise(weights).items())
+def _freeze_weights(weights: Mapping[str, Weights]) -> Frozen:
+    return tuple((name, round_weights(own)) for name, own in _normalise_weights(weights).items())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -215,10 +215,10 @@ def _rank_household_moves(state: Frozen, asked: frozenset[tuple[str, int]]) -> l
     shares = [(name, sum(own), tuple(w / sum(own) for w in own)) for name, own in state]
     if len(state) == 1:
         return _rank_product_moves(*state[0], asked)
-    tell = 1.0 + sum(mass * _left(name, own, asked) for name, mass, own in shares)
+    tell = 1.0 + sum(mass * _product_turns_left(name, own, asked) for name, mass, own in shares)
     rows = [(Move("what"), tell)]
     for name, mass, own in shares:
-        rest = _freeze({other: w for other, w in state if other != name})
+        rest = _freeze_weights({other: w for other, w in state if other != name})
         without = min(cost for _, cost in _rank_household_moves(rest, asked))
         rows += [
             (move, mass * cost + (1.0 - mass) * (1.0 + without)) for move, cost in _rank_product_moves(name, own, asked)
@@ -226,17 +226,16 @@ def _rank_household_moves(state: Frozen, asked: frozenset[tuple[str, int]]) -> l
     return rows
 
 
-def _left(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> float:
-    return turns_left(name, _rounded(own), _own(name, asked))
+def _product_turns_left(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> float:
+    return turns_left(name, round_weights(own), _asked_findings(name, asked))
 
 
 def _rank_product_moves(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> list[tuple[Move, float]]:
-    return [(Move(kind, name, i), cost) for kind, i, cost in rank_moves(name, _rounded(own), _own(name, asked))]
+    return [
+        (Move(kind, name, i), cost)
+        for kind, i, cost in rank_moves(name, round_weights(own), _asked_findings(name, asked))
+    ]
 
 
-def _own(name: str, asked: frozenset[tuple[str, int]]) -> frozenset[int]:
+def _asked_findings(name: str, asked: frozenset[tuple[str, int]]) -> frozenset[int]:
     return frozenset(f for product, f in asked if product == name)
-
-
-def _rounded(own: Weights) -> Weights:
-    return tuple(round(w, 9) for w in own)

@@ -21,9 +21,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
+from sonde.core import Action, ProgramPolicy, Rng, View, invalid
 
 from .._shared.english.tokens import read_rows
+from .._shared.needs import require_filter
 from .belief import MysteryFilter
 from .cases import TOPICS, CaseAct, Frame
 from .filter import MARK, Slot
@@ -46,9 +47,7 @@ class MurderMysterySolver(ProgramPolicy):
             raise invalid("agents:murder_mystery: sure", self.sure, "above 0, at most 1")
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, MysteryFilter):
-            raise UserError(f"agents:murder_mystery: {view.spec.name} has no filter over culprits")
+        known = require_filter(view, MysteryFilter, "murder_mystery", "over culprits")
         name, probability = known.likeliest_culprit
         act = best_act(known)
         if act is None or probability >= self.sure or view.turn >= view.spec.max_turns - 1:

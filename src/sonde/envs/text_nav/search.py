@@ -1,13 +1,14 @@
 """The shortest path to the goal of a house, from one world or from all possible ones.
 
-What is possible is a set of worlds that look alike. A command moves each, costs one, and tells them apart by what is
-seen then. V(B), the commands to the goal under the best plan, summed over the worlds of a set, is the least solution of
+A belief is a set of possible worlds that look alike. A command changes each of them, costs 1, and splits the set by
+what is seen afterwards. V(B), the commands to the goal under the best plan, summed over the worlds of a set B, is the
+least solution of
 
     V(B) = min over commands of |B| + the sum of V over the parts that B falls into, worlds at the goal left out
 
-found by iteration from below, in whole numbers, over the sets that can come up. A plan moves no thing but the goal's,
-and looks into containers only where that may show it or tell worlds apart: so it leaves no marks in rooms that look
-alike, which in a house that is known could only save commands in rooms that nothing else tells apart.
+found by iteration from below, in integers, over the reachable sets. A plan moves only the goal's thing, and opens
+containers only where that may show it or distinguish worlds. So it never leaves things behind as marks, which could
+save commands only in rooms that nothing else distinguishes.
 """
 
 from __future__ import annotations
