@@ -139,6 +139,9 @@ class Successors(Generic[F]):
     def __init__(self) -> None:
         self._known: dict[Hashable, F] = {}
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def find(self, fact: Hashable, condition: Callable[[], F]) -> F:
         """The posterior after a fact, computed by `condition` when it is first observed."""
         if fact not in self._known:

@@ -28,7 +28,7 @@ from .._shared.needs import require_filter
 from .belief import MysteryFilter
 from .cases import TOPICS, CaseAct, Frame
 from .filter import MARK, Slot
-from .replies import definite_name
+from .telling import definite_name, format_time
 
 _TINY = 1e-9
 _SHARE = 0.8
@@ -76,7 +76,7 @@ def _half_comparison_worth(known: MysteryFilter, act: CaseAct) -> float:
 def word_act(frame: Frame, act: CaseAct, rng: random.Random) -> str:
     """A message that performs an act."""
     words = {"v": frame.victim, "near": frame.near, "thing": frame.thing}
-    words |= {f"t{i}": f"{m // 60 % 24:02d}:{m % 60:02d}" for i, m in enumerate(frame.minutes)}
+    words |= {f"t{i}": format_time(m) for i, m in enumerate(frame.minutes)}
     if act.target[0] == "p":
         person = frame.people[int(act.target[1:])]
         words |= {"p": person.name, "g": person.given_name, "role": person.role}
