@@ -56,7 +56,7 @@ def test_environments_without_legal_answers_are_refused() -> None:
         run_sync(sonde.make("agents:ranked", model=FAKE).act(view))
     with pytest.raises(UserError, match="min_p"):
         sonde.make("agents:ranked", model=FAKE, min_p=0.3)  # whole answers are ranked: nothing is truncated
-    with pytest.raises(UserError, match="agents:ranked: temperature: got -1.0, allowed: 0 or more"):
+    with pytest.raises(UserError, match=r"agents:ranked: temperature: got -1\.0, allowed: 0 or more"):
         sonde.make("agents:ranked", model=FAKE, temperature=-1.0)
     with pytest.raises(UserError, match="cannot score"):
         sonde.make("agents:ranked", model=sonde.make("models:oracle"))
