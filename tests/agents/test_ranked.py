@@ -54,7 +54,9 @@ def test_environments_without_legal_answers_are_refused() -> None:
     view = Episode.begin(env, env.tasks("test")[0]).view()
     with pytest.raises(UserError, match="agents:ranked: env: got twenty_questions_answerer, allowed: env"):
         run_sync(sonde.make("agents:ranked", model=FAKE).act(view))
-    with pytest.raises(UserError, match=r"agents:ranked: min_p: got 0.3, allowed: 0.0: whole answers are ranked"):
-        sonde.make("agents:ranked", model=FAKE, min_p=0.3)
+    with pytest.raises(UserError, match="min_p"):
+        sonde.make("agents:ranked", model=FAKE, min_p=0.3)  # whole answers are ranked: nothing is truncated
+    with pytest.raises(UserError, match=r"agents:ranked: temperature: got -1\.0, allowed: 0 or more"):
+        sonde.make("agents:ranked", model=FAKE, temperature=-1.0)
     with pytest.raises(UserError, match="cannot score"):
         sonde.make("agents:ranked", model=sonde.make("models:oracle"))

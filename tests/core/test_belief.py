@@ -146,7 +146,7 @@ def test_free_text_does_not_fill_the_memory() -> None:
     known = coins()
     for n in range(2 * KEPT):
         known.observe(turn(f"thought {n}", ""))
-    assert len(known._seen) <= KEPT  # pyright: ignore[reportPrivateUsage]
+    assert len(known._successors) <= KEPT  # pyright: ignore[reportPrivateUsage]
     assert known.observe(turn("ask", "yes")) is known.observe(turn("ask", "yes"))
 
 

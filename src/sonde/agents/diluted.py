@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sonde.core import Action, Policy, Rng, UserError, View, invalid
+from sonde.core import Action, Policy, Rng, View, invalid
+from sonde.envs._shared.sub_episodes import require_legal_actions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +33,7 @@ class Diluted(Policy):
         if u >= epsilon:
             action = await self.policy.act(replace(view, memory=kept.get("policy")))
             return action._replace(memory={"epsilon": epsilon, "policy": action.memory})
-        legal = view.legal
-        if not legal:
-            raise UserError(
-                f"agents:diluted: env: got {view.spec.name}, allowed: environments that list their legal answers"
-            )
+        legal = require_legal_actions(view, "diluted")
         return Action(view.say(legal[rng.randrange(len(legal))]), memory={**kept, "epsilon": epsilon})
 
     async def finish(self, view: View) -> None:

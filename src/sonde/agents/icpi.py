@@ -33,11 +33,8 @@ from sonde.envs._shared.sub_episodes import (
 from ._shared.calls import (
     Calls,
     ComposedAgent,
-    Role,
     Work,
     action_reader,
-    check_calls,
-    close_models,
     json_block,
     number_reader,
     text_reader,
@@ -47,25 +44,20 @@ from ._shared.prompting import ActContext, finish_act, read_scene
 
 @dataclass(frozen=True, kw_only=True)
 class ICPI(ComposedAgent):
-    """See the module docstring. A model that is None is `model`."""
+    """See the module docstring."""
 
     prompt_files = ("icpi", "calls")
 
-    model: Model
     transition_model: Model | None = None
     reward_model: Model | None = None
     temperature: float = 1.0
     transition_temperature: float = 1.0
     reward_temperature: float = 0.0
     examples: int = 20
-    retries: int = 2
     max_new_tokens: int = 512
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = ("temperature", "transition_temperature", "reward_temperature")
-        temperatures = {name: getattr(self, name) for name in names}
-        check_calls("agents:icpi", self.retries, self.max_new_tokens, **temperatures)
         if self.examples < 1:
             raise invalid("agents:icpi: examples", self.examples, "1 or more")
 
@@ -102,9 +94,6 @@ class ICPI(ComposedAgent):
         left = [horizon - turn % horizon for turn in range(view.spec.max_turns)]
         return len(require_legal_actions(view, "icpi")) * sum(3 * steps - 2 for steps in left)
 
-    async def close(self) -> None:
-        await close_models(self.model, self.transition_model, self.reward_model)
-
 
 @dataclass(frozen=True)
 class _Simulation:
@@ -118,13 +107,13 @@ class _Simulation:
     calls: Calls
 
     async def predict_observation(self, observation: str, taken: str) -> str:
-        role = self._make_role("transition", self.agent.transition_model, self.agent.transition_temperature)
+        role = self.agent.make_role("transition", "transition")
         rows: Json = [{"observation": e.observation, "action": e.action, "next": e.next} for e in self._draw_examples()]
         prompt = self._build_prompt(role.name, "transition", rows, observation, taken)
         return await self.calls.ask_model(role, *prompt, text_reader("Next:", 4_000)) or observation
 
     async def predict_reward(self, observation: str, taken: str) -> float:
-        role = self._make_role("reward", self.agent.reward_model, self.agent.reward_temperature)
+        role = self.agent.make_role("reward", "reward")
         rows: Json = [
             {"observation": e.observation, "action": e.action, "reward": e.reward} for e in self._draw_examples()
         ]
@@ -132,7 +121,7 @@ class _Simulation:
         return await self.calls.ask_model(role, *prompt, number_reader("Reward:")) or 0.0
 
     async def choose_action(self, observation: str) -> str:
-        role = self._make_role("rollout_policy", None, self.agent.temperature)
+        role = self.agent.make_role("rollout_policy")
         recent = self.seen[-self.agent.examples :]
         rows: Json = [{"observation": e.observation, "action": e.action} for e in recent]
         found = await self.calls.ask_model(
@@ -156,6 +145,3 @@ class _Simulation:
             available=at.action_list(),
         )
         return say[f"{piece}-system"].format(problem=at.problem_text()), user
-
-    def _make_role(self, name: str, model: Model | None, temperature: float) -> Role:
-        return Role(name, model or self.agent.model, temperature, self.agent.max_new_tokens)

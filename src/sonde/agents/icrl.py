@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import Action, Model, Rng, View, invalid
+from sonde.core import Action, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import list_experiences
 
-from ._shared.calls import Calls, ComposedAgent, Role, check_calls
+from ._shared.calls import Calls, ComposedAgent
 from ._shared.prompting import (
     ActContext,
     PolicyCache,
@@ -34,16 +34,12 @@ class ICRL(ComposedAgent):
 
     prompt_files = ("icrl", "calls")
 
-    model: Model
     keep: float = 1.0
     temperature: float = 1.0
     cache: bool = False
-    retries: int = 2
-    max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_calls("agents:icrl", self.retries, self.max_new_tokens, temperature=self.temperature)
         if not 0.0 <= self.keep <= 1.0:
             raise invalid("agents:icrl: keep", self.keep, "0 to 1")
 
@@ -55,7 +51,7 @@ class ICRL(ComposedAgent):
         return finish_act(view, chosen, calls, **cached.to_memory(at, chosen))
 
     async def _choose_action(self, at: ActContext, calls: Calls) -> str:
-        say, role = at.say("icrl"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        say, role = at.say("icrl"), self.make_role("policy")
         user = say["policy-user"].format(history=self._draw_history(at) or say["no-history"], **at.prompt_fields())
         return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
 
@@ -69,6 +65,3 @@ class ICRL(ComposedAgent):
 
     def most_calls(self, view: View) -> int:
         return view.spec.max_turns
-
-    async def close(self) -> None:
-        await self.model.close()

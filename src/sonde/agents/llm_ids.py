@@ -24,36 +24,28 @@ from typing import Any
 from sonde.core import Action, Model, Rng, View, invalid
 from sonde.envs._shared.sub_episodes import require_legal_actions
 
-from ._shared.beliefs import WRITTEN, BeliefKeeper
-from ._shared.calls import Calls, ComposedAgent, Role, Work, check_calls, close_models, number_reader
+from ._shared.beliefs import WRITTEN, BeliefAgent
+from ._shared.calls import Calls, Work, number_reader
 from ._shared.prompting import ActContext, finish_act, read_scene
 from ._shared.ratio import minimise_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMIDS(ComposedAgent):
-    """See the module docstring. A model that is None is `model`. `grid`: the weights tried for a pair are 0, 1/grid,
+class LLMIDS(BeliefAgent):
+    """See the module docstring. `grid`: the weights tried for a pair are 0, 1/grid,
     ..., 1."""
 
     prompt_files = ("llm_ids", "beliefs", "priors", "calls")
 
-    model: Model
     regret_model: Model | None = None
     gain_model: Model | None = None
-    updater_model: Model | None = None
     regret_temperature: float = 0.0
     gain_temperature: float = 0.0
-    updater_temperature: float = 1.0
-    prior: str = "well-specified"
     best_value: float = 1.0
     grid: int = 1000
-    retries: int = 2
-    max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        temperatures = {f"{name}_temperature": self._role_temperature(name) for name in ("regret", "gain", "updater")}
-        check_calls("agents:llm_ids", self.retries, self.max_new_tokens, **temperatures)
         if self.grid < 2:
             raise invalid("agents:llm_ids: grid", self.grid, "2 or more")
         if not math.isfinite(self.best_value):
@@ -62,7 +54,7 @@ class LLMIDS(ComposedAgent):
     async def act(self, view: View) -> Action:
         memory: Mapping[str, Any] = view.memory or {}
         calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
-        beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=True)
+        beliefs = await self.belief_keeper.current_beliefs(at, calls, memory, due=True)
         actions = require_legal_actions(view, "llm_ids")
         regrets, gains = (
             [estimate(at, beliefs.text, a) for a in actions]
@@ -73,17 +65,11 @@ class LLMIDS(ComposedAgent):
         chosen = actions[minimise_ratio(found[: len(actions)], found[len(actions) :], rng, self.grid).draw_action(rng)]
         return finish_act(view, chosen, calls, **beliefs.to_memory())
 
-    async def finish(self, view: View) -> None:
-        if view.memory:
-            await self._belief_keeper.current_beliefs(
-                read_scene(view, self.prompt_pieces), self.start_calls(view.seed), view.memory, due=True
-            )
-
     def _estimate_regret(self, at: ActContext, beliefs: str, action: str) -> Work:
         """The expected regret of an action, estimated directly or by its value."""
         several = at.horizon > 1
         name, marker = ("expected_value", "Expected value:") if several else ("expected_regret", "Expected regret:")
-        role = self._make_role(name, "regret")
+        role = self.make_role(name, "regret")
 
         async def ask_regret(calls: Calls) -> float:
             piece = "value" if several else "regret"
@@ -97,7 +83,7 @@ class LLMIDS(ComposedAgent):
         return ask_regret
 
     def _estimate_gain(self, at: ActContext, beliefs: str, action: str) -> Work:
-        role = self._make_role("information_gain", "gain")
+        role = self.make_role("information_gain", "gain")
 
         async def ask_gain(calls: Calls) -> float:
             prompt = _build_prompt("gain", at, role.name, beliefs, action)
@@ -105,21 +91,8 @@ class LLMIDS(ComposedAgent):
 
         return ask_gain
 
-    @property
-    def _belief_keeper(self) -> BeliefKeeper:
-        return BeliefKeeper(self._make_role("posterior_update", "updater"), self.prior)
-
-    def _make_role(self, name: str, who: str) -> Role:
-        return Role(name, getattr(self, f"{who}_model") or self.model, self._role_temperature(who), self.max_new_tokens)
-
-    def _role_temperature(self, who: str) -> float:
-        return getattr(self, f"{who}_temperature")
-
     def most_calls(self, view: View) -> int:
         return view.spec.max_turns * (2 * len(require_legal_actions(view, "llm_ids")) + 1) + (self.prior in WRITTEN)
-
-    async def close(self) -> None:
-        await close_models(self.model, self.regret_model, self.gain_model, self.updater_model)
 
 
 def _build_prompt(piece: str, at: ActContext, call: str, beliefs: str, action: str) -> tuple[str, str]:

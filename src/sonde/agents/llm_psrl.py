@@ -37,40 +37,30 @@ from typing import Any
 from sonde.core import Action, Model, View, derive, invalid, unknown
 from sonde.envs._shared.sub_episodes import episode_length
 
-from ._shared.beliefs import WRITTEN, BeliefKeeper
-from ._shared.calls import Calls, ComposedAgent, Role, check_calls, close_models, text_reader
+from ._shared.beliefs import WRITTEN, BeliefAgent, BeliefKeeper
+from ._shared.calls import Calls, text_reader
 from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene
 
 UPDATES = ("trajectory", "step")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LLMPSRL(ComposedAgent):
-    """See the module docstring. A model that is None is `model`. Memory: beliefs, the turns they rest on, and the
+class LLMPSRL(BeliefAgent):
+    """See the module docstring. Memory: beliefs, the turns they rest on, and the
     hypothesis."""
 
     prompt_files = ("llm_psrl", "beliefs", "priors", "calls")
 
-    model: Model
     sampler_model: Model | None = None
     policy_model: Model | None = None
-    updater_model: Model | None = None
     sampler_temperature: float = 1.0
     policy_temperature: float = 1.0
-    updater_temperature: float = 1.0
-    prior: str = "well-specified"
     alpha: float | None = None
     updates: str = "trajectory"
     cache: bool = False
-    retries: int = 2
-    max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        temperatures = {
-            f"{name}_temperature": self._role_temperature(name) for name in ("sampler", "policy", "updater")
-        }
-        check_calls("agents:llm_psrl", self.retries, self.max_new_tokens, **temperatures)
         if self.alpha is not None and not 0.0 < self.alpha < math.inf:
             raise invalid("agents:llm_psrl: alpha", self.alpha, "more than 0, or none for 1/|S|")
         if self.updates not in UPDATES:
@@ -81,19 +71,13 @@ class LLMPSRL(ComposedAgent):
         calls, at = self.start_calls(view.seed, memory), read_scene(view, self.prompt_pieces)
         begins = at.now.step == 0 or "hypothesis" not in memory
         due = begins or self.updates == "step"
-        beliefs = await self._belief_keeper.current_beliefs(at, calls, memory, due=due)
+        beliefs = await self.belief_keeper.current_beliefs(at, calls, memory, due=due)
         hypothesis = await self._sample_hypothesis(at, calls, beliefs.text) if begins else memory["hypothesis"]
         cached = PolicyCache.from_memory(self.cache, memory, begins)
         chosen = cached.cached_action(at) or await self._choose_action(at, calls, hypothesis or beliefs.text)
         return finish_act(
             view, chosen, calls, hypothesis=hypothesis, **beliefs.to_memory(), **cached.to_memory(at, chosen)
         )
-
-    async def finish(self, view: View) -> None:
-        if view.memory:
-            await self._belief_keeper.current_beliefs(
-                read_scene(view, self.prompt_pieces), self.start_calls(view.seed), view.memory, due=True
-            )
 
     async def draw_hypotheses(self, view: View, beliefs: str, n: int) -> list[str]:
         """`n` independent samples from these beliefs, empty where a reply could not be read: what the sampler would
@@ -103,7 +87,7 @@ class LLMPSRL(ComposedAgent):
 
     async def _sample_hypothesis(self, at: ActContext, calls: Calls, beliefs: str) -> str:
         """One sampled hypothesis; empty if the reply could not be parsed."""
-        say, role = at.say("llm_psrl"), self._make_role("posterior_sample", "sampler")
+        say, role = at.say("llm_psrl"), self.make_role("posterior_sample", "sampler")
         system = say["sample-system"].format(how=say[f"how-{at.problem_kind}"].format(), problem=at.problem_text())
         user = say["sample-user"].format(posterior=beliefs, situation=at.situation_block(role.name))
         return await calls.ask_model(role, system, user, text_reader("Hypothesis:")) or ""
@@ -112,23 +96,14 @@ class LLMPSRL(ComposedAgent):
         say = at.say("llm_psrl")
         system = say["policy-system"].format(hypothesis=hypothesis, problem=at.problem_text())
         return await choose_action(
-            at, calls, self._make_role("policy", "policy"), system, say["policy-user"].format(**at.prompt_fields())
+            at, calls, self.make_role("policy", "policy"), system, say["policy-user"].format(**at.prompt_fields())
         )
 
     @property
-    def _belief_keeper(self) -> BeliefKeeper:
-        return BeliefKeeper(self._make_role("posterior_update", "updater"), self.prior, self.alpha)
-
-    def _make_role(self, name: str, who: str) -> Role:
-        return Role(name, getattr(self, f"{who}_model") or self.model, self._role_temperature(who), self.max_new_tokens)
-
-    def _role_temperature(self, who: str) -> float:
-        return getattr(self, f"{who}_temperature")
+    def belief_keeper(self) -> BeliefKeeper:
+        return super().belief_keeper._replace(alpha=self.alpha)
 
     def most_calls(self, view: View) -> int:
         sub_episodes, steps = episode_length(view)
         updates = steps if self.updates == "step" else sub_episodes
         return sub_episodes + steps + updates + (self.prior in WRITTEN)
-
-    async def close(self) -> None:
-        await close_models(self.model, self.sampler_model, self.policy_model, self.updater_model)

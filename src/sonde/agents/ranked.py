@@ -18,30 +18,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonde.core import Action, Message, Probe, Rng, UserError, View, invalid
+from sonde.core import Action, Message, Probe, Rng, View, invalid
+from sonde.envs._shared.sub_episodes import require_legal_actions
 
-from .llm import LLM
+from ._shared.chat import ChatAgent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranked(LLM):
-    """See the module docstring. Settings are those of `agents:llm`; truncation settings of sampling have no effect."""
+class Ranked(ChatAgent):
+    """See the module docstring. What the model is shown is as for `agents:llm`."""
 
-    min_p: float = 0.0
+    temperature: float = 0.7
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.model.require_capabilities("score")
-        for name, whole in (("min_p", 0.0), ("top_p", 1.0), ("stop", ()), ("max_new_tokens", None), ("tools", False)):
-            if getattr(self, name) != whole:
-                raise invalid(f"agents:ranked: {name}", getattr(self, name), f"{whole}: whole answers are ranked")
+        if not 0.0 <= self.temperature < math.inf:
+            raise invalid(f"{self.called}: temperature", self.temperature, "0 or more")
 
     async def act(self, view: View) -> Action:
-        said = [view.say(answer) for answer in view.legal or ()]
-        if not said:
-            raise UserError(
-                f"agents:ranked: env: got {view.spec.name}, allowed: environments that list their legal answers"
-            )
+        said = [view.say(answer) for answer in require_legal_actions(view, "ranked")]
         prompt = self.build_prompt(view)
         worth = await self.model.rank([Probe((*prompt, Message("assistant", text)), ending=True) for text in said])
         return Action(said[choose_index(worth, self.temperature, Rng(view.seed).random())])

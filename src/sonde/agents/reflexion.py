@@ -19,38 +19,24 @@ from typing import Any
 from sonde.core import Action, Model, View, invalid
 from sonde.envs._shared.sub_episodes import episode_length, list_experiences
 
-from ._shared.calls import (
-    KEPT,
-    Calls,
-    ComposedAgent,
-    Role,
-    check_calls,
-    close_models,
-    json_size,
-    text_reader,
-)
+from ._shared.calls import KEPT, Calls, ComposedAgent, json_size, text_reader
 from ._shared.prompting import ActContext, PolicyCache, choose_action, finish_act, read_scene, trajectory_text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reflexion(ComposedAgent):
-    """See the module docstring. A model that is None is `model`. Memory: the notes."""
+    """See the module docstring. Memory: the notes."""
 
     prompt_files = ("reflexion", "calls")
 
-    model: Model
     reflection_model: Model | None = None
     temperature: float = 1.0
     reflection_temperature: float = 1.0
     cache: bool = False
     note_limit: int = 1_000
-    retries: int = 2
-    max_new_tokens: int = 2048
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        temperatures = {"temperature": self.temperature, "reflection_temperature": self.reflection_temperature}
-        check_calls("agents:reflexion", self.retries, self.max_new_tokens, **temperatures)
         if self.note_limit < 1:
             raise invalid("agents:reflexion: note_limit", self.note_limit, "1 or more")
 
@@ -65,12 +51,19 @@ class Reflexion(ComposedAgent):
             notes, dropped = notes[1:], dropped + 1
         cached = PolicyCache.from_memory(self.cache, memory, begins)
         chosen = cached.cached_action(at) or await self._choose_action(at, calls, notes)
-        return finish_act(view, chosen, calls, notes=notes, **_dropped_field(dropped), **cached.to_memory(at, chosen))
+        return finish_act(
+            view,
+            chosen,
+            calls,
+            notes=notes,
+            **({"dropped": dropped} if dropped else {}),
+            **cached.to_memory(at, chosen),
+        )
 
     async def _write_note(self, at: ActContext, calls: Calls) -> list[str]:
         """The note on the sub-episode that has just ended; none if the reply could not be parsed."""
         say, rows = at.say("reflexion"), list_experiences(at.view, at.view.turn - at.horizon)
-        role = Role("reflection", self.reflection_model or self.model, self.reflection_temperature, self.max_new_tokens)
+        role = self.make_role("reflection", "reflection")
         user = say["reflect-user"].format(
             trajectory=trajectory_text(rows, at.say), situation=at.situation_block(role.name)
         )
@@ -80,7 +73,7 @@ class Reflexion(ComposedAgent):
         return [note[: min(self.note_limit, KEPT // 12)]] if note else []
 
     async def _choose_action(self, at: ActContext, calls: Calls, notes: Sequence[str]) -> str:
-        say, role = at.say("reflexion"), Role("policy", self.model, self.temperature, self.max_new_tokens)
+        say, role = at.say("reflexion"), self.make_role("policy")
         listed = "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) or say["no-notes"]
         user = say["policy-user"].format(notes=listed, **at.prompt_fields())
         return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
@@ -88,10 +81,3 @@ class Reflexion(ComposedAgent):
     def most_calls(self, view: View) -> int:
         sub_episodes, steps = episode_length(view)
         return steps + sub_episodes - 1
-
-    async def close(self) -> None:
-        await close_models(self.model, self.reflection_model)
-
-
-def _dropped_field(dropped: int) -> dict[str, int]:
-    return {"dropped": dropped} if dropped else {}

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast
 from rich.console import Console
 
 from sonde.agents._shared.calls import ComposedAgent
+from sonde.agents._shared.chat import ChatAgent
 from sonde.agents.best_of_n import BestOfN
-from sonde.agents.llm import LLM
 from sonde.agents.one_of import OneOf
 from sonde.agents.switch import Switch
 from sonde.core import AGENT, AnyPolicy, Env, Episode, EpisodePolicy, Model, Policy, Task, View
@@ -154,7 +154,7 @@ def _estimate_policy(policy: AnyPolicy, at: _Seat, acts: range, again: int) -> S
 def _estimate_model(policy: AnyPolicy, at: _Seat, acts: range, again: int) -> SeatCost:
     """One call for every act, each with the whole history in its prompt."""
     reply, n = _reply_limit(policy, at), len(acts)
-    opening = policy.build_prompt(at.view) if isinstance(policy, LLM) else at.view.messages
+    opening = policy.build_prompt(at.view) if isinstance(policy, ChatAgent) else at.view.messages
     base = sum(len(message.content) for message in opening) // CHARACTERS_PER_TOKEN
     told = at.others * HEARD
     history = (reply + told) * sum(acts) + (told if at.seat != AGENT else 0) * n

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sonde._util.argument_checks import explain_wrong_argument
 from sonde._util.by_name import call_by_name
@@ -25,7 +25,7 @@ from .types import AGENT, Step, Turn
 
 Hypothesis = Hashable
 KEPT = 256
-"""Maximum number of posteriors that a `TabularFilter` caches for its successors."""
+"""Maximum number of posteriors that `Successors` caches."""
 MEMOISED = 1_000_000
 """Maximum number of states and texts whose outcomes the posteriors of one `TabularFilter` cache: about 100 MB."""
 
@@ -130,6 +130,27 @@ class Filter(ABC):
         return self.belief().entropy
 
 
+F = TypeVar("F", bound=Filter)
+
+
+class Successors(Generic[F]):
+    """The posteriors that follow from one, by the fact observed: episodes that share a history share its posteriors."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, F] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, fact: Hashable, condition: Callable[[], F]) -> F:
+        """The posterior after a fact, computed by `condition` when it is first observed."""
+        if fact not in self._known:
+            if len(self._known) == KEPT:  # free text rarely repeats, and a prior may live as long as the process
+                self._known.clear()
+            self._known[fact] = condition()
+        return self._known[fact]
+
+
 @dataclass(frozen=True, slots=True)
 class Gain:
     """The information in one turn, in bits; the formulas are in the module docstring."""
@@ -211,7 +232,7 @@ class TabularFilter(Filter):
         """Set the weights of states; each comes with the first state of its hidden setup."""
         total = sum(p for p, _, _ in rows)
         self._rows = tuple((p / total, state, first) for p, state, first in rows if p > 0.0)
-        self._seen: dict[tuple[str, str], TabularFilter] = {}
+        self._successors = Successors[TabularFilter]()
         self._best: tuple[str, float] | None = None
 
     def _with_rows(self, rows: Sequence[tuple[float, Hashable, Hashable]]) -> TabularFilter:
@@ -221,12 +242,7 @@ class TabularFilter(Filter):
         return after
 
     def observe(self, turn: Turn) -> TabularFilter:
-        fact = (turn.text, turn.told)
-        if fact not in self._seen:
-            if len(self._seen) == KEPT:  # free text rarely repeats, and this filter may live as long as the process
-                self._seen.clear()
-            self._seen[fact] = self._condition_on(turn)
-        return self._seen[fact]
+        return self._successors.find((turn.text, turn.told), lambda: self._condition_on(turn))
 
     def _condition_on(self, turn: Turn) -> TabularFilter:
         rows: list[tuple[float, Hashable, Hashable]] = []

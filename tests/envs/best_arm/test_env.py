@@ -247,7 +247,7 @@ def test_posterior_agrees_with_the_simulator() -> None:
 
 def test_look_ahead_and_means() -> None:
     known: ArmsFilter = ENV.filter(ENV.tasks("test")[0].public)
-    assert known.arm_means() == pytest.approx([0.65 / 5 + 0.175 * 4 / 5] * 5)
+    assert known.pulls_posterior.pays.sum(axis=1) == pytest.approx([0.65 / 5 + 0.175 * 4 / 5] * 5)
     # After one pull: 1 points at that arm (0.2 * 0.65), 0 leaves four equals (0.2 * (1 - 0.175) for one of them).
     assert known.expected_successes() == pytest.approx([0.2 * 0.65 + 0.2 * 0.825] * 5)
 

@@ -24,7 +24,7 @@ def chance(agent: Any, env: BestArm, known: ArmsFilter) -> float:
     choice = agent.act_now(cast("Any", view)).text
     if known.turn == env.pull_count:
         return known.prob(choice)
-    pays = float(known.arm_means()[arms.index(choice)])
+    pays = float(known.pulls_posterior.pays.sum(axis=1)[arms.index(choice)])
     rows = ((pays, 1), (1.0 - pays, 0))
     return sum(p * chance(agent, env, known.observe(make_pull(choice, r))) for p, r in rows)
 

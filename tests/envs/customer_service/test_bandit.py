@@ -215,6 +215,27 @@ def test_expected_gain_is_mutual_information_with_the_reply() -> None:
     assert reply_chances("fridge_warm", fix)[0] == {GOAL: 1.0}
 
 
+def test_the_best_question_is_the_best_of_all_listed_messages() -> None:
+    """Messages with one meaning share their gain, which here is computed for each."""
+    env = sonde.make("customer_service_bandit")
+    ask = legal_answers("fridge_warm").ask
+    for said in ((), (ask[0],), (WHAT, ask[0], ask[1])):
+        episode = _play_fridge(*said)
+        known = episode.filter()
+        assert known is not None
+        gains = {answer: known.expected_gain(env.say(answer)) for answer in env.actions(episode.state) or ()}
+        answer, bits = known.best_question()
+        assert bits == gains[answer] == pytest.approx(max(gains.values()), abs=1e-12)
+
+
+def _play_fridge(*messages: str) -> sonde.Episode:
+    seated = SeatedPolicies(sonde.make("customer_service_bandit"))
+    seated.reset(seated.env.task({"product": "fridge_warm", "cause": "defrost", "seed": 3}))
+    for message in messages:
+        seated.step(message)
+    return seated.episode
+
+
 def test_a_strangers_reply_tells_nothing_but_that_the_fix_was_wrong() -> None:
     env = sonde.make("customer_service_bandit")
     ep = sonde.Episode.begin(env, env.task({"product": "fridge_warm", "cause": "defrost"}), seed=0)

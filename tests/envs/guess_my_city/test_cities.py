@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sonde.envs._shared.english.lexicon import parse_lines
 from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.guess_my_city.atlas import City, load_atlas
+from sonde.envs.guess_my_city.attributes import declared_attributes, declared_sections, lookup_attribute
 from sonde.envs.guess_my_city.facts import declared_facts
 from sonde.envs.guess_my_city.facts import fact_replies as told_of
 from sonde.envs.guess_my_city.guesses import cities_named, read_guess
 from sonde.envs.guess_my_city.hearing import Cities, read_question
-from sonde.envs.guess_my_city.known import declared_attributes, declared_sections, lookup_attribute
 from sonde.envs.guess_my_city.readers import COLUMNS, known_by_name
 from sonde.envs.guess_my_city.resident import (
     NO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.envs._shared.prompts import load_pieces
+from sonde.core.env import load_pieces
 from sonde.envs.text_nav.commands import WORDS, Command, read_command
 from sonde.envs.text_nav.generate import FURNITURE, ROOMS, THINGS
 from sonde.envs.text_nav.plan import HOUSES, LMRL, build_house, check_plan

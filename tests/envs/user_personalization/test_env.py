@@ -109,12 +109,12 @@ def test_every_canonical_question_is_understood() -> None:
     for request in load_requests().values():
         general, *rest = request.all_questions
         topics, single = rest[: len(request.topics)], rest[len(request.topics) :]
-        assert request.asked_dimensions(general) == "general"
+        assert request.read_dimensions(general) == "general"
         for topic, question in zip(request.topics, topics, strict=True):
-            assert request.asked_dimensions(question) == tuple(
+            assert request.read_dimensions(question) == tuple(
                 i for i, d in enumerate(request.dimensions) if d.topic == topic
             )
-        assert [request.asked_dimensions(q) for q in single] == [(i,) for i in range(8)]
+        assert [request.read_dimensions(q) for q in single] == [(i,) for i in range(8)]
 
 
 @each(
@@ -146,11 +146,11 @@ def test_a_question_is_about_one_thing_in_every_request(question: str, about: st
     """Who has a preference there tells it, and nobody tells another."""
     for request in load_requests().values():
         names = [d.name for d in request.dimensions]
-        assert request.asked_dimensions(question) == ((names.index(about),) if about in names else ())
+        assert request.read_dimensions(question) == ((names.index(about),) if about in names else ())
         for persona in request.all_personas[3::400]:
             own = persona[names.index(about)] if about in names else ""
             said = load_dimensions()[about].values[own].said if own else NOTHING
-            assert request.told_values(persona, question) == said
+            assert request.answer_question(persona, question) == said
 
 
 @each("question", ["What kind of books do you read?", "Do you prefer tea?", "Do you like cheese?"])
@@ -202,7 +202,7 @@ def test_bad_setups_are_named(hidden: Any, field: str) -> None:
 def test_any_text_can_be_asked_and_answered(text: str) -> None:
     request = load_requests()["dinner"]
     persona = request.all_personas[0]
-    assert isinstance(request.told_values(persona, text), str)
+    assert isinstance(request.answer_question(persona, text), str)
     assert 0.0 <= request.fit_answer(persona, text).score <= 1.0
 
 
@@ -213,8 +213,8 @@ def test_the_posterior_is_brute_force() -> None:
     assert posterior is not None
     request = load_requests()["dinner"]
     replies = [str(t.info["reply"]) for t in ep.turns]
-    fitting = [p for p in request.all_personas if [request.told_values(p, q) for q in script] == replies]
-    assert list(posterior.hypotheses) == [request.shown_answer(p) for p in fitting]
+    fitting = [p for p in request.all_personas if [request.answer_question(p, q) for q in script] == replies]
+    assert list(posterior.hypotheses) == [request.describe_persona(p) for p in fitting]
 
 
 def test_likelihood_is_behaviour() -> None:

@@ -8,14 +8,15 @@ played before this agent took over.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sonde.core import UserError
+from sonde.core import Model, UserError, View
 from sonde.envs._shared.sub_episodes import list_experiences
 
-from .calls import KEPT, Calls, Role, json_size, text_reader
+from .calls import KEPT, Calls, ComposedAgent, Role, json_size, text_reader
 from .priors import well_specified_prior
-from .prompting import ActContext, steps_block, trajectory_text
+from .prompting import ActContext, read_scene, steps_block, trajectory_text
 
 UNKNOWN = "Nothing is known."
 """The prior if a model was asked for one and its reply could not be parsed."""
@@ -85,3 +86,22 @@ class BeliefKeeper(NamedTuple):
         system = say["update-system"].format(problem=at.problem_text())
         found = await calls.ask_model(self.role, system, user, text_reader("Beliefs:"))
         return held if found is None else BeliefText(found, held.absorbed + len(rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeliefAgent(ComposedAgent):
+    """An agent that keeps its beliefs as a text. The role `updater` writes and updates them."""
+
+    updater_model: Model | None = None
+    updater_temperature: float = 1.0
+    prior: str = "well-specified"
+
+    @property
+    def belief_keeper(self) -> BeliefKeeper:
+        return BeliefKeeper(self.make_role("posterior_update", "updater"), self.prior)
+
+    async def finish(self, view: View) -> None:
+        """Update the beliefs with the end of the episode."""
+        if view.memory:
+            at, calls = read_scene(view, self.prompt_pieces), self.start_calls(view.seed)
+            await self.belief_keeper.current_beliefs(at, calls, view.memory, due=True)

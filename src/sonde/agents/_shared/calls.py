@@ -19,7 +19,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -108,17 +108,44 @@ Work = Callable[[Calls], Awaitable[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedAgent(Policy):
-    """An agent made of several sub-calls. `prompts`: a folder with texts in place of the package's (`core.prompts`)."""
+    """An agent made of several sub-calls. `prompts`: a folder with texts in place of the package's (`core.prompts`).
+
+    Fields called `..._model` are the models of single roles, `model` where they are None; `temperature` and fields
+    called `..._temperature` are the roles' temperatures.
+    """
 
     prompt_files: ClassVar[tuple[str, ...]]
     """The files of `agents/_shared/prompts` that it speaks by."""
 
+    model: Model
+    retries: int = 2
+    max_new_tokens: int = 2048
     prompts: str | Prompts = field(default=EMPTY, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
-        """Read the texts; subclasses call it."""
+        """Read the texts and check the settings of the calls; subclasses call it."""
         if self.prompts:
             object.__setattr__(self, "prompts", read_prompts(self.called, self.prompts, self.package_prompts()))
+        if self.retries < 0:
+            raise invalid(f"{self.called}: retries", self.retries, "0 or more")
+        if self.max_new_tokens < 1:
+            raise invalid(f"{self.called}: max_new_tokens", self.max_new_tokens, "1 or more")
+        for name in self._list_fields("temperature"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise invalid(f"{self.called}: {name}", getattr(self, name), "0 or more")
+
+    def _list_fields(self, kind: str) -> list[str]:
+        """The fields of this kind, of all roles."""
+        return [f.name for f in fields(self) if f.name == kind or f.name.endswith(f"_{kind}")]
+
+    def make_role(self, name: str, who: str = "") -> Role:
+        """The sub-call `name`, by the model and temperature of the role `who`."""
+        model: Model | None = getattr(self, f"{who}_model", None)
+        temperature: float = getattr(self, f"{who}_temperature" if who else "temperature")
+        return Role(name, model or self.model, temperature, self.max_new_tokens)
+
+    async def close(self) -> None:
+        await close_models(*(getattr(self, name) for name in self._list_fields("model")))
 
     @classmethod
     def package_prompts(cls) -> Prompts:
@@ -137,22 +164,11 @@ class ComposedAgent(Policy):
     def start_calls(self, seed: int, memory: Mapping[str, Any] = EMPTY) -> Calls:
         """The calls of an act, counted on from those in the memory."""
         again = self.prompt_pieces("calls")["again"]
-        return Calls(seed, getattr(self, "retries", 0), memory.get("calls"), again=again)
+        return Calls(seed, self.retries, memory.get("calls"), again=again)
 
     @abstractmethod
     def most_calls(self, view: View) -> int:
         """The number of model calls of a full-length episode, without retries, from its first view."""
-
-
-def check_calls(owner: str, retries: int, max_new_tokens: int, **temperatures: float) -> None:
-    """Raise `UserError` for the first setting that is invalid for every sub-call."""
-    if retries < 0:
-        raise invalid(f"{owner}: retries", retries, "0 or more")
-    if max_new_tokens < 1:
-        raise invalid(f"{owner}: max_new_tokens", max_new_tokens, "1 or more")
-    for name, value in temperatures.items():
-        if not 0.0 <= value < math.inf:
-            raise invalid(f"{owner}: {name}", value, "0 or more")
 
 
 async def close_models(*models: Model | None) -> None:

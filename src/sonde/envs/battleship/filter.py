@@ -9,7 +9,6 @@ Axes: S ships, P positions of one ship, N placements of all ships, C cells in re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sonde.core import Belief, Filter, Turn
+from sonde.core import Turn
+
+from .._shared.uniform import UniformFilter
 
 Rows = npt.NDArray[np.int32]
 """Indices of placements."""
@@ -82,21 +83,7 @@ class Fleets:
         return alive[~hit]
 
 
-class _Placements(Sequence[str]):
-    """The hypotheses at some rows, formatted on demand."""
-
-    def __init__(self, fleets: Fleets, alive: Rows) -> None:
-        self._fleets, self._alive = fleets, alive
-
-    def __len__(self) -> int:
-        return len(self._alive)
-
-    def __getitem__(self, i: Any) -> Any:
-        rows: Any = self._alive[i]
-        return self._fleets.name(rows) if rows.ndim == 0 else [self._fleets.name(row) for row in rows]
-
-
-class ShipFilter(Filter):
+class ShipFilter(UniformFilter):
     """The exact posterior on one board. Make it with `Fleets.start`."""
 
     def __init__(self, fleets: Fleets, alive: Rows, shots: int) -> None:
@@ -112,18 +99,11 @@ class ShipFilter(Filter):
             raise ValueError(f"no placement agrees with {info['result']} at {info['cell']} and the turns before")
         return ShipFilter(self.fleets, alive, self.shots | 1 << cell)
 
-    def belief(self) -> Belief:
-        n = len(self.alive)
-        return Belief(_Placements(self.fleets, self.alive), np.full(n, 1.0 / n), self.entropy)  # type: ignore[arg-type]
+    def name_row(self, row: int) -> str:
+        return self.fleets.name(row)
 
-    @property
-    def entropy(self) -> float:
-        return math.log2(len(self.alive))
-
-    def prob(self, hypothesis: Any) -> float:
-        row = self.fleets.rank.get(hypothesis, -1)
-        at = int(np.searchsorted(self.alive, row))
-        return 1.0 / len(self.alive) if at < len(self.alive) and self.alive[at] == row else 0.0
+    def find_row(self, hypothesis: Any) -> int:
+        return self.fleets.rank.get(hypothesis, -1)
 
     def hit_probabilities(self) -> dict[str, float]:
         """The probability that a shot hits, for every cell not shot at. Exactly 1.0 if a ship is certain."""

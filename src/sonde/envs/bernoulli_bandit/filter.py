@@ -20,6 +20,7 @@ import numpy as np
 
 from sonde.core import Belief, Filter, Rng, Turn
 
+from .._shared.bits import p_log2_p
 from .._shared.finite import FiniteProblem, Floats, World, bandit_world
 
 Counts = tuple[tuple[int, float], ...]
@@ -158,12 +159,8 @@ class InformativeFilter(BanditFilter):
 def _binary_entropies(p: Floats) -> Floats:
     """Entropy in bits of events with these probabilities."""
     q = np.clip(1.0 - p, 0.0, 1.0)
-    return -(_p_log2_p(np.clip(p, 0.0, 1.0)) + _p_log2_p(q)) + 0.0
+    return -(p_log2_p(np.clip(p, 0.0, 1.0)) + p_log2_p(q)) + 0.0
 
 
 def _binary_entropy(p: float) -> float:
     return float(_binary_entropies(np.array([p]))[0])
-
-
-def _p_log2_p(p: Floats) -> Floats:
-    return p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)

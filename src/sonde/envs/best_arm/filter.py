@@ -24,6 +24,8 @@ import numpy.typing as npt
 
 from sonde.core import Belief, Filter, Turn
 
+from .._shared.bits import p_log2_p
+
 Floats = npt.NDArray[np.float64]
 Counts = tuple[tuple[int, int], ...]
 """Pulls and successes of each arm."""
@@ -154,13 +156,9 @@ class ArmsFilter(Filter):
         prior = self.arm_probs
         if self.turn < self.game.pulls:
             joint = self.pulls_posterior.outcomes_ahead()
-            after = _p_log2_p(joint).sum(axis=2) - _p_log2_p(joint.sum(axis=2))
-            return np.maximum(after.sum(axis=0) - _p_log2_p(prior).sum(), 0.0)
-        return -_p_log2_p(prior) - _p_log2_p(1.0 - prior)
-
-    def arm_means(self) -> Floats:
-        """The posterior mean of every arm's payout probability, shape `(K,)`; the verdict on the choice is ignored."""
-        return self.pulls_posterior.pays.sum(axis=1)
+            after = p_log2_p(joint).sum(axis=2) - p_log2_p(joint.sum(axis=2))
+            return np.maximum(after.sum(axis=0) - p_log2_p(prior).sum(), 0.0)
+        return -p_log2_p(prior) - p_log2_p(1.0 - prior)
 
     def expected_successes(self) -> Floats:
         """P(the choice is right | it is made after one more pull, of arm a), shape `(K,)`.
@@ -174,8 +172,3 @@ def add_pull(counts: Counts, arm: int, reward: int) -> Counts:
     """The counts after one more pull of `arm`."""
     n, s = counts[arm]
     return (*counts[:arm], (n + 1, s + reward), *counts[arm + 1 :])
-
-
-def _p_log2_p(p: Floats) -> Floats:
-    """p log2 p, which is 0 at 0."""
-    return p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)

@@ -300,7 +300,7 @@ def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -
     if now.asks_wishes:
         parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
     if now.asks_budget:
-        parts.append(f"I would rather not pay more than ${_named_budget(buyer, listed):,}.")
+        parts.append(f"I would rather not pay more than ${_round_budget(buyer, listed):,}.")
     return Reaction(" ".join(parts) or _reply_to_talk(buyer, now, talk))
 
 
@@ -327,7 +327,7 @@ _WISH = {
 }
 
 
-def _named_budget(buyer: BuyerProfile, listed: int) -> int:
+def _round_budget(buyer: BuyerProfile, listed: int) -> int:
     """The budget that the buyer names: rounded down to a thousand; the bargain hunter names 5 % less."""
     share = buyer.share - 5 if buyer.character == "bargain" else buyer.share
     return share * listed // 100 // 1000 * 1000

@@ -4,8 +4,8 @@ Source: Multi-Turn Puzzles (MTP), appendix A.2. A truth table is a whole number 
 counting order, and is written as the outputs in that order: AND of two inputs is `0001`, as a number 8.
 
 Published: all gates are used; each circuit gets enough AND and OR gates to join its inputs into one output; circuits
-are built layer by layer, where a layer is one gate that joins two randomly drawn signals, or inverts one, and the
-others are carried forward. A joining gate consumes two signals and produces one, so a circuit with n inputs takes
+are built layer by layer: a layer is one gate that joins two randomly drawn signals, or inverts one, and all other
+signals pass through. A joining gate consumes two signals and produces one, so a circuit with n inputs takes
 exactly n - 1 of them: the totals must have AND + OR = circuits * (n - 1), and every input is used exactly once. Ours,
 because the paper names no distribution: AND and OR gates are shuffled and dealt n - 1 to a circuit; every NOT gate goes
 to a uniformly drawn circuit; the gates of a circuit are placed in a uniformly drawn order.

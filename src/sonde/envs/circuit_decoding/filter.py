@@ -28,6 +28,8 @@ import numpy.typing as npt
 from sonde.core import Belief, Filter, Turn, invalid
 
 from .._shared.answer import Which, parse_answer
+from .._shared.bits import p_log2_p
+from .._shared.uniform import LazyNames
 from .circuits import (
     CircuitProbe,
     Gates,
@@ -221,7 +223,7 @@ class CircuitFilter(Filter):
         )
         rows = np.flatnonzero(probs)
         names = [[self.game.names[t] for t in numbers] for numbers in left]
-        return Belief(TableTuples(names, rows), probs.ravel()[rows], self.entropy)  # type: ignore[arg-type]
+        return Belief(_name_tuples(names, rows), probs.ravel()[rows], self.entropy)  # type: ignore[arg-type]
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -296,33 +298,22 @@ def _count_marked(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 
 
-class TableTuples(Sequence[tuple[str, ...]]):
-    """A selection of tuples from a product of names, by ascending row numbers; copies nothing."""
+def _name_tuples(names: Sequence[Sequence[str]], rows: npt.NDArray[np.int64]) -> LazyNames:
+    """A selection of tuples from a product of names, by ascending row numbers."""
+    numbers = [{name: i for i, name in enumerate(column)} for column in names]
+    lengths = tuple(len(column) for column in names)
 
-    def __init__(self, names: Sequence[Sequence[str]], rows: npt.NDArray[np.int64]) -> None:
-        self._names, self._rows = names, rows
-        self._number = [{name: i for i, name in enumerate(column)} for column in names]
-        self._lengths = tuple(len(column) for column in names)
+    def name_row(row: int) -> tuple[str, ...]:
+        places = np.unravel_index(row, lengths)
+        return tuple([column[int(place)] for column, place in zip(names, places, strict=True)])
 
-    def __len__(self) -> int:
-        return len(self._rows)
+    def find_row(value: Any) -> int:
+        places = [number.get(name, -1) for number, name in zip(numbers, value, strict=True)]
+        return int(np.ravel_multi_index(places, lengths)) if min(places) >= 0 else -1
 
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return TableTuples(self._names, self._rows[i])
-        places = np.unravel_index(int(self._rows[i]), self._lengths)
-        return tuple([column[int(place)] for column, place in zip(self._names, places, strict=True)])
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        places = [number.get(name, -1) for number, name in zip(self._number, value, strict=True)]
-        if min(places) >= 0:
-            row = int(np.ravel_multi_index(places, self._lengths))
-            at = int(np.searchsorted(self._rows, row))
-            if start <= at < (len(self) if stop is None else stop) and self._rows[at] == row:
-                return at
-        raise ValueError(f"{value!r} is not among the tuples")
+    return LazyNames(rows, name_row, find_row)
 
 
 def _row_entropies(p: Floats) -> Floats:
     """Entropy in bits of the distributions along the last axis."""
-    return np.maximum(0.0, -(p * np.log2(p, out=np.zeros_like(p), where=p > 0.0)).sum(axis=-1))
+    return np.maximum(0.0, -p_log2_p(p).sum(axis=-1))

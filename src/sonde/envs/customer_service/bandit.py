@@ -1,7 +1,7 @@
 """Customer service as a bandit: twenty periods to ask a customer or to propose something; solving the case pays 1.
 
 Source: Toward Efficient Exploration by LLM Agents, section 4.2 and appendices B.2 and H.2.2, which turns PAPRIKA's
-customer service into a bandit with a tremendously large action space. Published: K = 20 periods, in each of which the
+customer service into a bandit with a very large action space. Published: K = 20 periods, in each of which the
 agent asks or proposes in free text; a simulated customer; reward 1 when the issue is resolved and 0 otherwise; a prior
 over what may be wrong that either contains the truth (well-specified) or may not (misspecified), both written by a
 language model; regret.
@@ -42,7 +42,7 @@ from .._shared.dialogue import USER, Talk, spoken_line
 from .._shared.finite import FiniteProblem, World, bandit_world, best_value
 from .._shared.rounds import step_facts
 from .filter import prior_weights
-from .household_filter import HouseholdFilter
+from .household_filter import HouseholdFilter, HouseholdGame
 from .households import WHAT, Household, find_household, load_households, read_at_home
 from .products import Cause, load_products
 from .reading import UNKNOWN, Query, read_support_message
@@ -239,15 +239,15 @@ def _household_prior(env: CustomerServiceBandit, house: str) -> HouseholdFilter:
     household = load_households()[house]
 
     def hear(text: str) -> str:
-        said = spoken_line(text, 4 * env.longest)
-        return "" if env.failed_check(said, lambda words: _count_proposed(household, words)) else said
+        message = spoken_line(text, 4 * env.longest)
+        return "" if env.failed_check(message, lambda words: _count_proposed(household, words)) else message
 
-    return HouseholdFilter(
+    return HouseholdGame(
         household,
         hear,
-        {answer: env.say(answer) for answer in _listed_answers(house)},
+        {answer: hear(env.say(answer)) for answer in _listed_answers(house)},
         {name: product_hypotheses(name) for name in household.products},
         {name: legal_answers(name).ask for name in household.products},
         {name: legal_answers(name).fix for name in household.products},
-        error_rate=env.error_rate,
-    )
+        env.error_rate,
+    ).start()

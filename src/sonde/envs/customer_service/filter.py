@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from sonde.core import Belief, Filter, Turn, entropy
-from sonde.core.belief import KEPT
+from sonde.core.belief import Successors
 
 from .answering import answer_finding
 from .products import Product, load_products
@@ -83,7 +83,7 @@ def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
         return [("fix", lead, 1.0)]
-    rows = [("fix", lead, 1.0 + rest * turns_left(name, _round_weights(exclude_cause(weights, lead)), asked))]
+    rows = [("fix", lead, 1.0 + rest * turns_left(name, round_weights(exclude_cause(weights, lead)), asked))]
     for f in range(len(product.findings)):
         if f not in asked and finding_gain(product, weights, f) > 1e-9:
             rows.append(("finding", f, 1.0 + _update_weights(product, weights, asked, f)))
@@ -96,12 +96,13 @@ def _update_weights(product: Product, weights: Weights, asked: frozenset[int], f
         mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
         if mass > 0.0:
             total += mass * turns_left(
-                product.id, _round_weights(observe_value(product, weights, finding, v)), asked | {finding}
+                product.id, round_weights(observe_value(product, weights, finding, v)), asked | {finding}
             )
     return total
 
 
-def _round_weights(weights: Weights) -> Weights:
+def round_weights(weights: Weights) -> Weights:
+    """The weights as keys of caches: to nine digits."""
     return tuple(round(w, 9) for w in weights)
 
 
@@ -128,7 +129,7 @@ class CaseFilter(Filter):
         self.product, self.names, self.ask, self.fix = product, names, ask, fix
         self.read, self.error_rate = read, error_rate
         self.weights, self.asked = weights or prior_weights(product), asked
-        self._seen: dict[tuple[str, object, object], CaseFilter] = {}
+        self._successors = Successors[CaseFilter]()
 
     def _with_weights(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
         return CaseFilter(
@@ -138,11 +139,7 @@ class CaseFilter(Filter):
 
     def observe(self, turn: Turn) -> CaseFilter:
         fact = (turn.text, turn.info.get("result"), turn.info.get("reply"))
-        if fact not in self._seen:
-            if len(self._seen) == KEPT:
-                self._seen.clear()
-            self._seen[fact] = self._observe_reply(*fact)
-        return self._seen[fact]
+        return self._successors.find(fact, lambda: self._observe_reply(*fact))
 
     def _observe_reply(self, said: str, result: object, heard: object) -> CaseFilter:
         query = self.read(said)

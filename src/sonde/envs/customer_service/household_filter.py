@@ -1,7 +1,7 @@
 """Exact beliefs over all causes of a household, and the moves that need the fewest messages.
 
 With r_t the reply to message a_t, P(r | a, c) from the rules by which the customer replies (`households.py`), and v the
-values that the customer has told,
+values of findings that the customer has stated,
 
     b(c) ~ P(product of c) * weight(c) * prod over t of P(r_t | a_t, c, v)
 
@@ -14,21 +14,22 @@ with probability e, all wrong values being equally likely.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from sonde.core import Belief, Filter, Turn, entropy
-from sonde.core.belief import KEPT
+from sonde.core.belief import Successors
 
 from .answering import GOAL, answer_finding
-from .filter import Weights, prior_weights, rank_moves, turns_left, value_chances
+from .filter import Weights, prior_weights, rank_moves, round_weights, turns_left, value_chances
 from .households import Household, read_at_home, reply_chances
 from .products import load_products
 from .reading import Query
 
-Told = Mapping[tuple[str, int], int]
-"""The values that the customer has told, by product and finding."""
+Answers = Mapping[tuple[str, int], int]
+"""The values of findings that the customer has stated, by product and finding."""
 
 
 class Move(NamedTuple):
@@ -39,125 +40,149 @@ class Move(NamedTuple):
     target: int = -1
 
 
+@dataclass(frozen=True, eq=False)
+class HouseholdGame:
+    """What all posteriors of one household share. `hear` turns a text into the message that the customer hears, empty
+    if it fails a check; `listed` maps the listed answers to the messages heard; `names` are the hypotheses, and `ask`
+    and `fix` the listed answers for findings and causes, by product."""
+
+    household: Household
+    hear: Callable[[str], str]
+    listed: Mapping[str, str]
+    names: Mapping[str, Sequence[str]]
+    ask: Mapping[str, Sequence[str]]
+    fix: Mapping[str, Sequence[str]]
+    error_rate: float
+
+    def start(self) -> HouseholdFilter:
+        """The prior."""
+        names, n = self.household.products, len(self.household.products)
+        weights = {name: tuple(p / n for p in prior_weights(load_products()[name])) for name in names}
+        return HouseholdFilter(self, weights, {})
+
+    @cached_property
+    def representatives(self) -> Mapping[str, str]:
+        """For each listed answer the first one with the same meaning: the same replies under every cause and value."""
+        first: dict[Hashable, str] = {}
+        return {
+            answer: first.setdefault(self._read_meaning(message), answer) for answer, message in self.listed.items()
+        }
+
+    def _read_meaning(self, message: str) -> Hashable:
+        return tuple(_read_meaning(name, message) for name in self.household.products) if message else ()
+
+
+def _read_meaning(name: str, message: str) -> Hashable:
+    query = read_at_home(name, message)
+    return query if query.kind == "finding" else tuple(reply for row in reply_chances(name, message) for reply in row)
+
+
 class HouseholdFilter(Filter):
-    """The posterior over the causes of a household's products; see the module. `hear` turns a text into the message
-    that the customer hears, empty if it fails a check; `listed` are the listed answers with the texts in which they
-    are said; `names` are the hypotheses, and `ask` and `fix` the listed answers for findings and causes, by product.
-    """
+    """The posterior over the causes of a household's products; see the module. Make it with `HouseholdGame.start`."""
 
-    def __init__(
-        self,
-        household: Household,
-        hear: Callable[[str], str],
-        listed: Mapping[str, str],
-        names: Mapping[str, Sequence[str]],
-        ask: Mapping[str, Sequence[str]],
-        fix: Mapping[str, Sequence[str]],
-        *,
-        error_rate: float = 0.0,
-        weights: Mapping[str, Weights] | None = None,
-        told: Told | None = None,
-    ) -> None:
-        self.household, self.hear, self.listed = household, hear, listed
-        self.names, self.ask, self.fix = names, ask, fix
-        self.error_rate, self.told = error_rate, told or {}
-        self.weights = weights or _prior(household)
-        self._seen: dict[tuple[str, object, object], HouseholdFilter] = {}
-
-    def _with(self, weights: Mapping[str, Weights], told: Told) -> HouseholdFilter:
-        return HouseholdFilter(
-            self.household, self.hear, self.listed, self.names, self.ask, self.fix,
-            error_rate=self.error_rate, weights=weights, told=told,
-        )  # fmt: skip
+    def __init__(self, game: HouseholdGame, weights: Mapping[str, Weights], answers: Answers) -> None:
+        self.game, self.weights, self.answers = game, weights, answers
+        self._successors = Successors[HouseholdFilter]()
 
     def observe(self, turn: Turn) -> HouseholdFilter:
         fact = (turn.text, turn.info.get("result"), turn.info.get("reply"))
-        if fact not in self._seen:
-            if len(self._seen) == KEPT:
-                self._seen.clear()
-            self._seen[fact] = self._observe_reply(*fact)
-        return self._seen[fact]
+        return self._successors.find(fact, lambda: self._observe_reply(*fact))
 
     def _observe_reply(self, text: str, result: object, heard: object) -> HouseholdFilter:
-        said = self.hear(text)
-        if result not in ("goal", "answer", "default") or not said:
+        message = self.game.hear(text)
+        if result not in ("goal", "answer", "default") or not message:
             return self
-        reply = GOAL if result == "goal" else heard
+        reply = str(GOAL if result == "goal" else heard)
         after = {
-            name: tuple(w * row.get(str(reply), 0.0) for w, row in zip(own, self._replies(name, said), strict=True))
+            name: tuple(w * row.get(reply, 0.0) for w, row in zip(own, self._replies(name, message), strict=True))
             for name, own in self.weights.items()
         }
         if not any(map(any, after.values())):
-            after = {name: self._exclude_proposed(name, said) for name in self.weights}
-        return (
-            self._with(_normalise(after), self._add_told(said, str(reply))) if any(map(any, after.values())) else self
-        )
+            after = {name: self._exclude_proposed(name, message) for name in self.weights}
+        if not any(map(any, after.values())):
+            return self
+        return HouseholdFilter(self.game, _normalise_weights(after), self._add_answers(message, reply))
 
-    def _replies(self, name: str, said: str) -> Sequence[Mapping[str, float]]:
-        """The chances of the replies under each cause of a product, given what was told."""
-        query, product = read_at_home(name, said), load_products()[name]
+    def _replies(self, name: str, message: str) -> Sequence[Mapping[str, float]]:
+        """The probabilities of the replies under each cause of a product, given the answers so far."""
+        query, product = read_at_home(name, message), load_products()[name]
         if query.kind != "finding":
-            return reply_chances(name, said)
-        if (known := self.told.get((name, query.target))) is not None:
-            return [{answer_finding(product, query, known): 1.0}] * len(product.causes)
-        if not self.error_rate:
-            return reply_chances(name, said)
-        rows = value_chances(product, query.target, self.error_rate)
+            return reply_chances(name, message)
+        if (value := self.answers.get((name, query.target))) is not None:
+            return [{answer_finding(product, query, value): 1.0}] * len(product.causes)
+        if not self.game.error_rate:
+            return reply_chances(name, message)
+        rows = value_chances(product, query.target, self.game.error_rate)
         return [{answer_finding(product, query, value): p for value, p in enumerate(row)} for row in rows]
 
-    def _exclude_proposed(self, name: str, said: str) -> Weights:
-        query, own = read_at_home(name, said), self.weights[name]
+    def _exclude_proposed(self, name: str, message: str) -> Weights:
+        query, own = read_at_home(name, message), self.weights[name]
         wrong = query.target if query.kind in ("fix", "cause") else -1
         return tuple(0.0 if i == wrong else w for i, w in enumerate(own))
 
-    def _add_told(self, said: str, reply: str) -> Told:
-        found = dict(self.told)
-        for name, query in self._findings_asked(said):
-            replies = [answer_finding(load_products()[name], query, v) for v in range(_size(name, query.target))]
+    def _add_answers(self, message: str, reply: str) -> Answers:
+        answers = dict(self.answers)
+        for name, query in self._findings_asked(message):
+            product = load_products()[name]
+            values = range(len(product.findings[query.target].values))
+            replies = [answer_finding(product, query, value) for value in values]
             if reply in replies:
-                found.setdefault((name, query.target), replies.index(reply))
-        return found
+                answers.setdefault((name, query.target), replies.index(reply))
+        return answers
 
-    def _findings_asked(self, said: str) -> Iterator[tuple[str, Query]]:
+    def _findings_asked(self, message: str) -> Iterator[tuple[str, Query]]:
         for name in self.weights:
-            if (query := read_at_home(name, said)).kind == "finding":
+            if (query := read_at_home(name, message)).kind == "finding":
                 yield name, query
 
     def belief(self) -> Belief:
         rows = [
             (name, w)
             for product, own in self.weights.items()
-            for name, w in zip(self.names[product], own, strict=True)
+            for name, w in zip(self.game.names[product], own, strict=True)
             if w > 0.0
         ]
         return Belief(tuple(name for name, _ in rows), tuple(w for _, w in rows))
 
     def expected_gain(self, action: str) -> float:
-        if not (said := self.hear(action)):
-            return 0.0
+        message = self.game.hear(action)
+        return max(0.0, self.entropy - self._entropy_after(message)) if message else 0.0
+
+    def _entropy_after(self, message: str) -> float:
+        """The expected entropy in bits after the reply to a message."""
         joint: defaultdict[str, list[float]] = defaultdict(list)
         for name, own in self.weights.items():
             if any(own):
-                for w, row in zip(own, self._replies(name, said), strict=True):
+                for w, row in zip(own, self._replies(name, message), strict=True):
                     for reply, p in row.items():
                         joint[reply].append(w * p)
         after = 0.0
         for parts in joint.values():
             if (mass := sum(parts)) > 0.0:
                 after += mass * entropy(part / mass for part in parts)
-        return max(0.0, self.entropy - after)
+        return after
 
     def best_question(self) -> tuple[str, float]:
+        return self._best_question
+
+    @cached_property
+    def _best_question(self) -> tuple[str, float]:
         """The listed answer with the highest expected gain; if nothing is left to learn, the most likely fix."""
         product, cause = most_likely(self.weights)
-        texts = dict.fromkeys((self.fix[product][cause], *self.listed))
-        rows = ((text, self.expected_gain(self.listed[text])) for text in texts)
-        return max(rows, key=lambda row: round(row[1], 12))
+        game, before = self.game, self.entropy
+        gains = {
+            answer: max(0.0, before - self._entropy_after(message)) if message else 0.0
+            for answer, message in game.listed.items()
+            if game.representatives[answer] == answer
+        }
+        answers = (game.fix[product][cause], *game.listed)
+        best = max(answers, key=lambda answer: round(gains[game.representatives[answer]], 12))
+        return best, gains[game.representatives[best]]
 
     def rank_moves(self) -> list[tuple[Move, float]]:
         """The possible next moves with the expected number of messages to the end."""
         return _rank_household_moves(
-            _freeze({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.told)
+            _freeze_weights({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.answers)
         )
 
 
@@ -168,16 +193,7 @@ def most_likely(weights: Mapping[str, Weights]) -> tuple[str, int]:
     )
 
 
-def _size(name: str, finding: int) -> int:
-    return len(load_products()[name].findings[finding].values)
-
-
-def _prior(household: Household) -> Mapping[str, Weights]:
-    n = len(household.products)
-    return {name: tuple(p / n for p in prior_weights(load_products()[name])) for name in household.products}
-
-
-def _normalise(weights: Mapping[str, Weights]) -> Mapping[str, Weights]:
+def _normalise_weights(weights: Mapping[str, Weights]) -> Mapping[str, Weights]:
     total = sum(map(sum, weights.values()))
     return {name: tuple(w / total for w in own) for name, own in weights.items()}
 
@@ -188,8 +204,8 @@ Frozen = tuple[tuple[str, Weights], ...]
 """The weights of each product that is still possible, rounded."""
 
 
-def _freeze(weights: Mapping[str, Weights]) -> Frozen:
-    return tuple((name, tuple(round(w, 9) for w in own)) for name, own in _normalise(weights).items())
+def _freeze_weights(weights: Mapping[str, Weights]) -> Frozen:
+    return tuple((name, round_weights(own)) for name, own in _normalise_weights(weights).items())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -199,10 +215,10 @@ def _rank_household_moves(state: Frozen, asked: frozenset[tuple[str, int]]) -> l
     shares = [(name, sum(own), tuple(w / sum(own) for w in own)) for name, own in state]
     if len(state) == 1:
         return _rank_product_moves(*state[0], asked)
-    tell = 1.0 + sum(mass * _left(name, own, asked) for name, mass, own in shares)
+    tell = 1.0 + sum(mass * _product_turns_left(name, own, asked) for name, mass, own in shares)
     rows = [(Move("what"), tell)]
     for name, mass, own in shares:
-        rest = _freeze({other: w for other, w in state if other != name})
+        rest = _freeze_weights({other: w for other, w in state if other != name})
         without = min(cost for _, cost in _rank_household_moves(rest, asked))
         rows += [
             (move, mass * cost + (1.0 - mass) * (1.0 + without)) for move, cost in _rank_product_moves(name, own, asked)
@@ -210,17 +226,16 @@ def _rank_household_moves(state: Frozen, asked: frozenset[tuple[str, int]]) -> l
     return rows
 
 
-def _left(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> float:
-    return turns_left(name, _rounded(own), _own(name, asked))
+def _product_turns_left(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> float:
+    return turns_left(name, round_weights(own), _asked_findings(name, asked))
 
 
 def _rank_product_moves(name: str, own: Weights, asked: frozenset[tuple[str, int]]) -> list[tuple[Move, float]]:
-    return [(Move(kind, name, i), cost) for kind, i, cost in rank_moves(name, _rounded(own), _own(name, asked))]
+    return [
+        (Move(kind, name, i), cost)
+        for kind, i, cost in rank_moves(name, round_weights(own), _asked_findings(name, asked))
+    ]
 
 
-def _own(name: str, asked: frozenset[tuple[str, int]]) -> frozenset[int]:
+def _asked_findings(name: str, asked: frozenset[tuple[str, int]]) -> frozenset[int]:
     return frozenset(f for product, f in asked if product == name)
-
-
-def _rounded(own: Weights) -> Weights:
-    return tuple(round(w, 9) for w in own)

@@ -1,14 +1,14 @@
-"""Households: the three or four products that one customer owns, and how a message is read that may be about any.
+"""Households: the three or four products of one customer, and the reading of a message that may be about any of them.
 
 Own data (`data/households.toml`) and rules. The opening fits trouble with any of the products, so that at first the
-causes of all of them are possible. One product gives trouble, and the customer hears a message as one about it, as
-somebody does who has only that in mind, except in two cases:
+causes of all of them are possible. One product is in trouble. The customer reads a message as being about that product,
+except in two cases:
 
 - The message names another product of the household, and not this one.
-- It means nothing for this product, but asks about another one, or proposes something for it.
+- It has no meaning for this product, but asks about another one, or proposes something for it.
 
-Then the customer says that nothing is wrong with the other product. If a message means nothing for any product, the
-reply to it is the small talk of `answering.py`, which may tell what the trouble is.
+Then the customer says that nothing is wrong with the other product. If a message has no meaning for any product, the
+reply is the small talk of `answering.py`, which may say what the trouble is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sonde._util.folders import data_file
 from .._shared.english.tokens import ascii_lower, tokenize, word_stem
 from .answering import answer_finding, answer_message
 from .products import Product, load_products
-from .reading import UNANSWERED, UNKNOWN, Query, answer_everyday, read_support_message
+from .reading import READINGS, UNANSWERED, UNKNOWN, Query, answer_everyday, read_support_message
 
 WHAT: Final = "What exactly is the matter, and with which of your things?"
 """The listed question about the product and its symptom."""
@@ -63,11 +63,11 @@ def read_at_home(product: str, said: str) -> Query:
     return UNKNOWN if find_neighbour(product, said) else read_support_message(product, said)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=READINGS)
 def find_neighbour(product: str, said: str) -> str:
-    """The other product of the household that a message is about; empty if it is about this one, or about none."""
+    """The other product of the household that a message is about; "" if it is about this one, or about none."""
     others = [name for name in find_household(product).products if name != product]
-    named = _named_products(find_household(product).id, said)
+    named = _find_named_products(find_household(product).id, said)
     if named or _names_own(product, said):
         return "" if product in named or not named else named[0]
     if read_support_message(product, said).kind in (*_MEANT, "talk") or answer_everyday(product, said):
@@ -75,14 +75,14 @@ def find_neighbour(product: str, said: str) -> str:
     return next((name for name in others if read_support_message(name, said).kind in _MEANT), "")
 
 
-def _named_products(household: str, said: str) -> tuple[str, ...]:
+def _find_named_products(household: str, said: str) -> tuple[str, ...]:
     """The products of a household that a message names by words that mean no other."""
-    words = _stems(said)
+    words = _word_stems(said)
     return tuple(name for name, own in _distinct_names(household).items() if own & words)
 
 
 def _names_own(product: str, said: str) -> bool:
-    return not _name_words(load_products()[product]).isdisjoint(_stems(said))
+    return not _name_words(load_products()[product]).isdisjoint(_word_stems(said))
 
 
 @cache
@@ -91,10 +91,10 @@ def _distinct_names(household: str) -> Mapping[str, frozenset[str]]:
     products = [load_products()[name] for name in load_households()[household].products]
     spoken = {p.id: _words_about(p) for p in products}
 
-    def foreign(product: Product) -> set[str]:
+    def list_foreign_words(product: Product) -> set[str]:
         return {word for name, words in spoken.items() if name != product.id for word in words}
 
-    return {p.id: _name_words(p) - foreign(p) for p in products}
+    return {p.id: _name_words(p) - list_foreign_words(p) for p in products}
 
 
 @cache
@@ -113,21 +113,22 @@ def _words_about(product: Product) -> set[str]:
     for cause in product.causes:
         texts += [cause.what, *cause.cues, cause.fix_what, *cause.fix_cues, *cause.suggestions, cause.answer]
         texts += [*cause.more, cause.suggestion]
-    return {word for text in texts for word in _stems(text)}
+    return {word for text in texts for word in _word_stems(text)}
 
 
-def _stems(text: str) -> set[str]:
-    return {word_stem(word) for word in tokenize(ascii_lower(text))}
+@lru_cache(maxsize=READINGS)
+def _word_stems(text: str) -> frozenset[str]:
+    return frozenset(word_stem(word) for word in tokenize(ascii_lower(text)))
 
 
 def answer_at_home(product: str, cause: int, values: tuple[int, ...], said: str) -> str:
     """The reply of the customer whose product has this cause and these values of its findings."""
     own = load_products()[product]
     if neighbour := find_neighbour(product, said):
-        return f"There is nothing wrong with {_owned(load_products()[neighbour])}."
+        return f"There is nothing wrong with {_name_by_owner(load_products()[neighbour])}."
     query = read_support_message(product, said)
     if query.kind in (*UNANSWERED, "talk") and _asks_for_trouble(product, query, said):
-        return f"It is about {_owned(own)}: {own.symptom}."
+        return f"It is about {_name_by_owner(own)}: {own.symptom}."
     return answer_message(own, query, cause, values, said)
 
 
@@ -143,17 +144,17 @@ def _asks_for_trouble(product: str, query: Query, said: str) -> bool:
     return said == WHAT or (query.kind != "talk" and not answer_everyday(product, said) and _names_own(product, said))
 
 
-def _owned(product: Product) -> str:
+def _name_by_owner(product: Product) -> str:
     """The product as its owner calls it.
 
-    >>> _owned(load_products()["printer_streaks"])
+    >>> _name_by_owner(load_products()["printer_streaks"])
     'my Papyra 220 inkjet printer'
     """
     article, _, name = product.product.partition(" ")
     return f"my {name}" if article in ("a", "an", "the") else f"my {product.product}"
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=READINGS)
 def reply_chances(product: str, said: str) -> tuple[Mapping[str, float], ...]:
     """The replies to a message with their probabilities, one mapping for each cause of the product."""
     own, query = load_products()[product], read_at_home(product, said)

@@ -1,6 +1,6 @@
 """Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
-Own design. Findings, causes and fixes are bags of words (`envs/_shared/english/bags.py`). `data/words.toml` has the
+Own design. Findings, causes and fixes are bags of words (`envs/_shared/english/speech.py`). `data/words.toml` has the
 general English of support talk: stop words, words common to nearly all products, synonyms, opposites, and how
 properties are asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few
 aspects that all products share; `data/everyday.toml` has, for each product, a sentence that is true for every cause and
@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from sonde._util.folders import data_file
 
@@ -35,6 +35,9 @@ from .products import Finding, load_products
 Kind = Literal["finding", "fix", "cause", "several", "talk", "untold", "unclear", "unknown"]
 UNANSWERED = frozenset[Kind](("untold", "unclear", "unknown"))
 """Kinds of messages that have no answer: about something of which nothing is known, or not understood."""
+READINGS: Final = 1 << 15
+"""Maximum number of messages whose readings a cache holds: more than the some 9,000 pairs of a listed message and a
+product that may hear it, which a cache that is too small would evict in turn."""
 
 
 class Query(NamedTuple):
@@ -52,7 +55,7 @@ _AND = re.compile(r" , (?:(?:and|or) )?| (?:and|or) ")
 UNKNOWN, UNCLEAR, UNTOLD, SEVERAL, TALK = map(Query, ("unknown", "unclear", "untold", "several", "talk"))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=READINGS)
 def read_support_message(name: str, said: str) -> Query:
     """Read a message about the product of this name."""
     known = _declared_queries(name).get(_message_key(said))
@@ -65,6 +68,7 @@ def read_support_message(name: str, said: str) -> Query:
     return UNKNOWN if own else query
 
 
+@lru_cache(maxsize=READINGS)
 def _message_key(said: str) -> str:
     return " ".join(tokenize(said[:400]))
 
@@ -80,7 +84,7 @@ def _declared_queries(name: str) -> Mapping[str, Query]:
 
 
 @lru_cache(maxsize=128)
-def _called_queries(name: str) -> Mapping[str, Query]:
+def _name_queries(name: str) -> Mapping[str, Query]:
     """Names of causes and fixes: a message that consists of a name proposes that cause or fix."""
     causes = list(enumerate(load_products()[name].causes))
     found = {phrase_key(tokenize(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
@@ -92,7 +96,7 @@ def read_sentences(name: str, parts: Sequence[SaidSentence]) -> Query:
     that are framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
     called = [
-        query for p in parts if (p in said or p.framed) and (query := _called_queries(name).get(phrase_key(p.words)))
+        query for p in parts if (p in said or p.framed) and (query := _name_queries(name).get(phrase_key(p.words)))
     ]
     if called and len({query.target for query in called}) == 1 and not any(p.mode == "asks" for p in parts):
         return called[0]
@@ -153,11 +157,11 @@ def telling_finding(name: str, cause: int) -> int:
     others = [c for i, c in enumerate(product.causes) if i != cause]
     total = sum(c.weight for c in others)
 
-    def difference(f: int) -> float:
+    def measure_difference(f: int) -> float:
         own = product.causes[cause].likelihood[f]
         return sum(abs(p - sum(c.weight * c.likelihood[f][v] for c in others) / total) for v, p in enumerate(own))
 
-    return max(range(len(product.findings)), key=difference)
+    return max(range(len(product.findings)), key=measure_difference)
 
 
 def _asks_several(parts: Sequence[SaidSentence]) -> bool:
@@ -169,7 +173,7 @@ def _read_proposal(
     name: str, kind: Literal["fix", "cause"], parts: Sequence[SaidSentence], beside: Sequence[SaidSentence]
 ) -> Query:
     causes = product_topics(name).fixes if kind == "fix" else product_topics(name).causes
-    pick, each = causes.choose_topic(_sentence_stems(parts)), _proposed_clauses(causes, parts)
+    pick, each = causes.choose_topic(_sentence_stems(parts)), _propose_by_clause(causes, parts)
     if len(several := each.union((pick.target,) if pick.target >= 0 else ())) > 1:
         return Query("several", -1, tuple(sorted(several)))
     if pick.target == NOTHING and beside:
@@ -187,7 +191,7 @@ def _read_proposal(
     return UNCLEAR if query == UNKNOWN and kind == "fix" else query
 
 
-def _proposed_clauses(causes: Bags, parts: Sequence[SaidSentence]) -> set[int]:
+def _propose_by_clause(causes: Bags, parts: Sequence[SaidSentence]) -> set[int]:
     """The causes that single clauses propose, if there are several clauses."""
     clauses = [content_stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
     return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose_topic(c).target) >= 0}
@@ -294,7 +298,9 @@ def product_topics(name: str) -> ProductTopics:
         Bags([_declare_cause(h, w + m) for w, h, m in rows], stem_weight, background, _OF_CAUSES),
         tuple(
             frozenset(
-                w for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3]) for w in _deed_words(read_speech(t)[0].words)
+                w
+                for t in (c.fix_what, *c.fix_cues, *c.suggestions[:-3])
+                for w in _instruction_words(read_speech(t)[0].words)
             )
             for c in product.causes
         ),
@@ -351,11 +357,11 @@ def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
     if points < PLENTY and verbs and not any(cause in bags.strength.get(v, {}) for v in verbs):
         return False
     own, back = product_topics(name).fix_words[cause], load_words().opposite
-    done = _deed_words(_END.sub("", " ".join(said)).split())
+    done = _instruction_words(_END.sub("", " ".join(said)).split())
     return not any(back.get(w, frozenset()) & own and w not in own for w in done)
 
 
-def _deed_words(said: Sequence[str]) -> frozenset[str]:
+def _instruction_words(said: Sequence[str]) -> frozenset[str]:
     """The words of an instruction; "+on" if "on" belongs to the verb, as in "turn it on"."""
     if not said or base_form(said[0]) not in word_set("deeds"):
         return frozenset()
@@ -391,7 +397,7 @@ def _compile_forms(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]
     return re.compile("|".join(re.sub(r"<(\w+)>", lambda name: words[name[1]], row) for row in rows))
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=READINGS)
 def answer_everyday(product: str, said: str) -> str:
     """The product owner's answer to a standard question; empty for other messages. "=" and the id of a finding if the
     message asks for that."""

@@ -2,8 +2,8 @@
 
 Exact: by looking ahead to the end (`filter.py`), it takes the message, a question or a fix, with the fewest expected
 messages to the end; among equally good messages, the one with the highest expected gain on the posterior
-(`View.filter`). `View.seed` chooses among the wordings that the customer understands. With a household of several
-products it reckons as if a message about one product told of the others only that they are not meant.
+(`View.filter`). `View.seed` chooses among the wordings that the customer understands. For a household of several
+products it assumes that a message about one product reveals of the others only whether they are in trouble.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sonde.core import Action, ProgramPolicy, Rng, View
 
 from .._shared.english.tokens import read_rows
 from .._shared.needs import require_filter
-from .filter import CaseFilter, cause_gain, finding_gain, rank_moves
+from .filter import CaseFilter, cause_gain, finding_gain, rank_moves, round_weights
 from .household_filter import HouseholdFilter, Move
 from .households import WHAT
 from .products import load_products
@@ -41,7 +41,7 @@ def _act_at_home(view: View, known: HouseholdFilter) -> Action:
     if move.kind == "what":
         return Action(WHAT)
     if move.kind == "fix":
-        return Action(view.say(known.fix[move.product][move.target]))
+        return Action(view.say(known.game.fix[move.product][move.target]))
     return Action(Rng(view.seed).choice(question_wordings(move.product, move.target)))
 
 
@@ -56,12 +56,12 @@ def next_household_move(known: HouseholdFilter) -> Move:
 def _listed_text(known: HouseholdFilter, move: Move) -> str:
     if move.kind == "what":
         return WHAT
-    return (known.fix if move.kind == "fix" else known.ask)[move.product][move.target]
+    return (known.game.fix if move.kind == "fix" else known.game.ask)[move.product][move.target]
 
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
     """The next move ("finding" or "fix") and its number."""
-    rows = rank_moves(known.product.id, tuple(round(w, 9) for w in known.weights), known.asked)
+    rows = rank_moves(known.product.id, round_weights(known.weights), known.asked)
     fewest = min(cost for _, _, cost in rows)
     best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
     return max(best, key=lambda row: _move_gain(known, *row))

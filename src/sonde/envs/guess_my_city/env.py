@@ -12,16 +12,16 @@ Sources and presets:
                   "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
                   come bare, without the turns left; 100 new tokens
 
-Ours: the cities and all facts about them (`data/`; both papers' lists are of their own), and therefore the 73 of lmrl,
-61 to train on and 12 to test, in the place of LMRL-Gym's 100 and of the 91 among them that PAPRIKA tests on: of 758
-cities 685 are PAPRIKA's; and the default user, `users:resident`, a program that answers truthfully what it understands
-as a whole, and otherwise says that it does not know, or does not understand. With it the filter is exact, up to what is
-not known of a city (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The prior is
-uniform over all cities that are known, 758, or for lmrl over its 73. ΔBelief-RL only tests on this game; the training
-tasks of its preset are those of `paprika`, as are its test tasks: all 185. Its code looks for the word "or" in a
-message that wins; here proposed cities are counted, in every message, so that a refusal tells nothing.
+Ours: the cities and all facts about them (`data/`; the papers have lists of their own). 685 of the 758 cities are for
+PAPRIKA's presets. The other 73 are for `lmrl`, 61 for training and 12 for testing, instead of LMRL-Gym's 100 and the 91
+of them that PAPRIKA tests on. The default user, `users:resident`, is a program: it answers truthfully if it understands
+a question as a whole, and otherwise says that it does not know, or does not understand. With it the filter is exact,
+except for gaps in the data (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The
+prior is uniform over all 758 cities, or for `lmrl` over its 73. ΔBelief-RL only tests on this game; the tasks of its
+preset, for training and all 185 for testing, are those of `paprika`. Its code looks for the word "or" in a message that
+wins; here proposed cities are counted in every message, so that a refusal reveals nothing.
 
-A city that is in no list may be set (`env.task({"city": ..., "country": ...})`): only a language model can
+A task may have a city that is in no list (`env.task({"city": ..., "country": ...})`): only a language model can
 play its resident, there is no filter, and the rule user says that it does not know.
 
 `turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that

@@ -2,7 +2,7 @@
 
 Ours. `data/phrases.txt`, sections [open], [told] and [kinds], declares how a fact is asked for and answered;
 this module fills the slots of the sentences. No sentence contains a name of the city, its country or its people
-(languages aside): a fact that cannot be told without one is told with less, or not at all.
+(except languages): a fact that cannot be stated without such a name is stated in part, or not at all.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import NamedTuple, cast
 
 from .._shared.english.tokens import plain_words
 from .atlas import City, group_masks, load_atlas, split_list
-from .hearing import city_grammar
-from .known import (
+from .attributes import (
     RANGES,
     country_table,
     declared_sections,
@@ -24,6 +23,7 @@ from .known import (
     side_of_land,
     spoken_languages,
 )
+from .hearing import city_grammar
 
 
 def join_items(items: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
 """Find the city that a message proposes as the answer, in any sentence.
 
-Ours. Names decide (`language/naming.py`): a message proposes a city where the sentence that names it says nothing else,
-once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are denied, reported,
-supposed or compared with do not count. A country or region behind the name picks one of several namesakes; if no such
-city lies there, the guess is wrong.
+Ours. Names decide (`envs/_shared/english/naming.py`): a message proposes a city where the sentence that names it says
+nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are
+denied, reported, supposed or compared with do not count. A country or region behind the name picks one of several
+namesakes; if no such city lies there, the guess is wrong.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Read a question to the resident: from a message to a claim about the city.
 
-Ours. The room strips politeness and finds the sentence that asks; the declared turns rewrite it into the form of the
-phrasings (`data/phrases.txt`), about the city or about its country. Everything else that a city has or is known
-for is looked up in its fame. A tail that only describes what was named ("in Kerala, known for its backwaters") does not
-matter; any other tail is a further condition: where it is not understood, the answer is No if the rest is false, and
-unknown otherwise.
+Ours. `read_act` (`envs/_shared/english/sentences.py`) strips politeness and finds the question; the declared rewrites
+turn it into the form of the phrasings (`data/phrases.txt`), about the city or about its country. Everything else that a
+city has or is known for is looked up in `fame_phrases`. A tail that only describes what was named ("in Kerala, known
+for its backwaters") is ignored; any other tail is a further condition: if it is not understood, the answer is No where
+the rest is false, and unknown otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._shared.english.lexicon import Lexicon, Line, parse_lines
 from .._shared.english.sentences import Subject, read_act
 from .._shared.english.tokens import Words, base_form, is_verb, phrase_key, word_set
 from .atlas import load_atlas
-from .known import declared_sections, fame_phrases, known_mask, lookup_attribute, section_words
+from .attributes import declared_sections, fame_phrases, known_mask, lookup_attribute, section_words
 from .readers import COLUMNS, SLOTS
 
 # --- what is declared ------------------------------------------------------------------------------------------------

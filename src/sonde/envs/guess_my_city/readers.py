@@ -1,8 +1,8 @@
 """Slots of phrasings: read places, cities, languages, numbers and letters, and claim what they ask.
 
 Ours. `SLOTS` reads words into values, `COLUMNS` turns a value into a claim; `data/phrases.txt` names both.
-Numbers are known within limits, so a comparison between the limits is unknown; a name counts in every way to write it
-in full.
+Numbers are known within limits, so a comparison with a number between the limits is unknown; a claim about letters or
+words of a name must hold for every full spelling of the name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._shared.english.lexicon import PREPOSITIONS
 from .._shared.english.times import Times
 from .._shared.english.tokens import Interval, parse_interval, parse_measure, plain_words, singular_form
 from .atlas import City, Truth, distance_km, load_atlas
-from .known import (
+from .attributes import (
     NOW,
     KnownCities,
     cities_within,

@@ -19,10 +19,10 @@ from .._shared.english.lexicon import parse_lines
 from .._shared.english.sentences import is_question, read_act
 from .._shared.english.tokens import base_form, word_set
 from .atlas import City, load_atlas
+from .attributes import declared_sections, section_words
 from .facts import fact_replies
 from .guesses import Guess, read_guess, similar_cities
 from .hearing import normalise_question, read_question
-from .known import declared_sections, section_words
 
 NO_QUESTION = "That is no question about my city."
 REFUSED = "I cannot tell you that: naming it is your part of the game."

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
 
 from .._shared.english.tokens import read_rows
+from .._shared.needs import require_filter
 from .._shared.partition import PartitionFilter
 
 
@@ -28,9 +29,7 @@ class GuessMyCitySolver(ProgramPolicy):
             raise invalid("agents:guess_my_city: most_replies", self.most_replies, "2 or more")
 
     def act_now(self, view: View) -> Action:
-        known, rng = view.filter, Rng(view.seed)
-        if not isinstance(known, PartitionFilter):
-            raise UserError(f"agents:guess_my_city: {view.spec.name} has no filter over cities")
+        known, rng = require_filter(view, PartitionFilter, "guess_my_city", "over cities"), Rng(view.seed)
         question, gain = self._best_question(known)
         city = view.say(known.known.guess(known.lead))
         if view.turn == view.spec.max_turns - 1 or known.expected_gain(city) >= gain:

@@ -13,27 +13,28 @@ Presets:
                    for every goal a hash cuts a tenth of the cells that are not close to it; test: the pairs that a
                    shortest way leads through a cut, train: the rest; both in an order mixed by hash
 
-So the start of a test pair lies on no shortest way of a training pair with the same goal: who knows the training pairs
-by heart knows the end of a tested way at best.
+So the start of a test pair lies on no shortest way of a training pair with the same goal: an agent that has memorised
+the training pairs knows at most the last part of a test way.
 
-What is told (`observed`):
+What the agent is told (`observed`):
 
     full      the place, the goal and the open ways
     map       the goal and the open ways, and the map in the first message: easier than the paper's partial view
     history   the open ways; on named maps, since map and goal are learned from other walks
 
-With full observation nothing is hidden: there is no filter, so gains are n/a. A named map is told by name alone, and
-learned by walking or by training; one without a name is drawn in the first message. Else the hypothesis is the cell
-where the walk began. The filter knows map and goal, told or not; the ways open at the start are told first and hence
-public, and the prior is uniform over the cells that have them. By history alone, goals of training tasks are not told
-either, so one trains where one tests, as the paper does (`sonde dataset lmrl maze_partial` does so).
+With full observation nothing is hidden: there is no filter, so gains are n/a. The agent gets only the name of a named
+map, and learns the map by walking or by training; a map without a name is drawn in the first message. Otherwise the
+hypothesis is the cell where the walk began. The filter knows map and goal, whether the agent is told them or not. The
+ways open at the start come first and are therefore public; the prior is uniform over the cells that have them. By
+history alone the goals of training tasks are not told either, so an agent is trained on the tasks it is tested on, as
+in the paper (`sonde dataset lmrl maze_partial` does so).
 
-Departures: a text that is no move costs a move at -1 and is answered with the moves there are; by history alone the
-paper's text has "the history of actions", its code the walls too, as here; it trains on the starts it tests;
-coordinates are plain numbers; open ways are told instead of walls. `rules="code"` brings back what the paper's code
-does with replies: a move is one of four exact texts, small letters with one blank and a line end (`"move up\n"`); any
-other text costs -4 and is answered with the observation alone; and there is one call more than there are moves, which
-costs -1 whatever it says. The rules then tell the line end, which the paper leaves to its training data.
+Departures: a text that is no move costs a move at -1, and the answer lists the possible moves; by history alone the
+paper's text has "the history of actions", its code the walls too, as here; the paper trains on the starts it tests;
+coordinates are plain numbers; open ways are told instead of walls. `rules="code"` treats replies as the paper's code
+does: a move is one of four exact texts, small letters with one blank and a line end (`"move up\n"`); any other text
+costs -4 and is answered with the observation alone; and there is one call more than there are moves, which costs -1
+whatever it says. The rules then state the line end, which the paper leaves to its training data.
 
 Not even the history is needed to do better than the paper's best by history (table 7: -25.75): one fixed sequence of 23
 moves reaches its goal from all 25 starts and returns -14.12 on average (`solver.FIXED_WALK`).

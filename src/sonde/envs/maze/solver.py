@@ -2,8 +2,8 @@
 
 If it knows its position, it walks a shortest path. If not, it keeps the set of cells it may be in: the starts that the
 exact posterior (`View.filter`) leaves, moved along with its own moves. It then plays the move with the fewest expected
-moves to the goal, with equal weight on all of those cells: exact, by a fixed point over the reachable sets (`plan`). So
-it spends moves on finding its position only if that pays.
+moves to the goal, with equal weight on all of those cells: exact, by a fixed point over the reachable sets
+(`envs/_shared/plans.py`). So it spends moves on finding its position only if that pays.
 
 On the 25 starts of LMRL-Gym's table (`double_t`, goal (8, 6)) it returns -6.84 on average fully observed, which is the
 paper's maximum, and -7.24 partially observed, which no walker that knows the map can beat. The paper's maximum there is
@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from sonde.core import Action, ProgramPolicy, UserError, View
 
+from .._shared.plans import group_states, solve_sets
 from .grid import MAPS, Cell, Layout, goal_distances, move_cell, open_directions, read_move
 
 Places = frozenset[Cell]
@@ -69,34 +70,12 @@ def best_move(layout: Layout, goal: Cell, places: Places) -> str:
 
 @lru_cache(maxsize=32)
 def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
-    """For every reachable set of places: the moves to the goal under the best policy, summed over the places.
+    """For every reachable set of places: the moves to the goal under the best policy, summed over the places."""
 
-    A move costs each place one and splits the rest by what is seen, so V(B) = min over moves of |B| + the sum of V over
-    the parts. Iterated from below (the sum of the distances, as if the place were known), in whole numbers.
-    """
-    parts = _reachable_sets(layout, goal)
-    paths = goal_distances(layout, goal)
-    values = {places: sum(paths[cell] for cell in places) for places in parts}
-    changed = True
-    while changed:
-        changed = False
-        for places, moves in parts.items():
-            value = len(places) + min(sum(values[after] for after in rest) for rest in moves)
-            if value > values[places]:
-                values[places], changed = value, True
-    return values
+    def options(places: Places) -> list[tuple[Places, ...]]:
+        return [_sets_after(layout, goal, places, direction) for direction in _open_ways(layout, places)]
 
-
-def _reachable_sets(layout: Layout, goal: Cell) -> Mapping[Places, list[tuple[Places, ...]]]:
-    """Every reachable set of places, with the sets that each open direction may lead to; small sets first."""
-    waiting = list(initial_sets(layout, goal))
-    parts: dict[Places, list[tuple[Places, ...]]] = {}
-    while waiting:
-        places = waiting.pop()
-        if places not in parts:
-            parts[places] = [_sets_after(layout, goal, places, d) for d in _open_ways(layout, places)]
-            waiting += [after for rest in parts[places] for after in rest]
-    return dict(sorted(parts.items(), key=lambda row: (len(row[0]), sorted(row[0]))))
+    return solve_sets(initial_sets(layout, goal), options, goal_distances(layout, goal).__getitem__)
 
 
 def initial_sets(layout: Layout, goal: Cell) -> tuple[Places, ...]:
@@ -114,7 +93,4 @@ def _sets_after(layout: Layout, goal: Cell, places: Places, direction: str) -> t
 
 
 def _group_alike(layout: Layout, cells: Iterable[Cell]) -> tuple[Places, ...]:
-    groups: dict[tuple[str, ...], set[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(open_directions(layout, cell), set()).add(cell)
-    return tuple(frozenset(group) for group in groups.values())
+    return group_states(cells, lambda cell: open_directions(layout, cell))

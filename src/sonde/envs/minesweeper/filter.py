@@ -10,9 +10,7 @@ the layouts.
 from __future__ import annotations
 
 import math
-import sys
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
@@ -20,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sonde.core import Belief, Filter, Turn
+from sonde.core import Turn
 
 from .._shared.bitgrid import BitGrid, shared_grid
+from .._shared.uniform import RecentValues, UniformFilter
 
 Boards = npt.NDArray[np.uint64]
 """One bitboard per layout that is still possible, shape `(N,)`."""
@@ -41,8 +40,8 @@ class Layouts:
 
     def __init__(self, size: BitGrid, mines: int, reveal: Reveal) -> None:
         self.grid, self.mines, self.reveal = size, mines, reveal
-        self._kept: OrderedDict[tuple[Any, ...], MineFilter] = OrderedDict()
-        self._weight = 0
+        self.filters = RecentValues[MineFilter](_KEPT, lambda known: len(known.mines) + _OVERHEAD)
+        """The filters by their history."""
 
     @cached_property
     def start(self) -> MineFilter:
@@ -54,17 +53,6 @@ class Layouts:
         boards.sort()
         return MineFilter(self, boards, boards, -1, "#" * self.grid.cell_count)
 
-    def filter_at(self, key: tuple[Any, ...], build: Callable[[], MineFilter]) -> MineFilter:
-        """The filter for a history; cached, because episodes share histories (the least recently used is evicted)."""
-        found = self._kept.pop(key, None)
-        if found is None:
-            found = build()
-            self._weight += len(found.mines) + _OVERHEAD
-        self._kept[key] = found
-        while self._weight > _KEPT and len(self._kept) > 1:
-            self._weight -= len(self._kept.popitem(last=False)[1].mines) + _OVERHEAD
-        return found
-
 
 @cache
 def shared_layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
@@ -72,15 +60,15 @@ def shared_layouts(rows: int, cols: int, mines: int, reveal: Reveal) -> Layouts:
     return Layouts(shared_grid(rows, cols), mines, reveal)
 
 
-class MineFilter(Filter):
+class MineFilter(UniformFilter):
     """The exact posterior after some reveals. Create it with `Layouts.start`.
 
-    `shared_layouts` (sorted) and `mines` are parallel: a layout that is still possible, and its current mines. `first`
+    `alive` (sorted layouts) and `mines` are parallel: a layout that is still possible, and its current mines. `first`
     is the index of the first cell revealed, -1 before; `board` all cells as shown, in reading order.
     """
 
-    def __init__(self, game: Layouts, layouts: Boards, mines: Boards, first: int, board: str) -> None:
-        self.game, self.layouts, self.mines, self.first, self.board = game, layouts, mines, first, board
+    def __init__(self, game: Layouts, alive: Boards, mines: Boards, first: int, board: str) -> None:
+        self.game, self.alive, self.mines, self.first, self.board = game, alive, mines, first, board
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 
@@ -92,16 +80,16 @@ class MineFilter(Filter):
         cell, board = row * self.game.grid.cols + col, "".join(turn.info["board"])
         first = cell if self.first < 0 else self.first
         if result == "mine":
-            return self.game.filter_at(
+            return self.game.filters.find(
                 (first, board, cell), lambda: self._keep_layouts(first, board, self._has_mine(cell))
             )
-        return self.game.filter_at((first, board), lambda: self._after_reveal(cell, first, board))
+        return self.game.filters.find((first, board), lambda: self._after_reveal(cell, first, board))
 
     def _has_mine(self, cell: int) -> npt.NDArray[np.bool_]:
         return self.mines & (1 << cell) != 0
 
     def _keep_layouts(self, first: int, board: str, which: npt.NDArray[np.bool_]) -> MineFilter:
-        layouts = self.layouts[which]
+        layouts = self.alive[which]
         if not len(layouts):
             raise ValueError("the turn is impossible under every layout")
         return MineFilter(self.game, layouts, self.mines[which], first, board)
@@ -120,19 +108,19 @@ class MineFilter(Filter):
                 alive, mines = alive[fits], mines[fits]
         if not len(alive):
             raise ValueError("the turn is impossible under every layout")
-        return MineFilter(self.game, self.layouts[alive], mines, first, board)
+        return MineFilter(self.game, self.alive[alive], mines, first, board)
 
     def _after_moving(self, cell: int) -> Boards:
         """The mines after a first reveal of `cell`, which moves a mine there to the last cell."""
-        return self.mines if self.first >= 0 else move_first_mine(self.layouts, cell, self.game.grid.cell_count - 1)
+        return self.mines if self.first >= 0 else move_first_mine(self.alive, cell, self.game.grid.cell_count - 1)
 
-    def belief(self) -> Belief:
-        n = len(self.layouts)
-        return Belief(_Cells(self.game.grid, self.layouts), np.full(n, 1.0 / n), math.log2(n))  # type: ignore[arg-type]
+    def name_row(self, row: int) -> tuple[Cell, ...]:
+        return self.game.grid.cells_of(row)
 
-    @property
-    def entropy(self) -> float:
-        return math.log2(len(self.layouts))
+    def find_row(self, hypothesis: Any) -> int:
+        grid = self.game.grid
+        inside = all(0 <= row < grid.rows and 0 <= col < grid.cols for row, col in hypothesis)
+        return grid.board_of(hypothesis) if inside else -1
 
     # --- what to reveal ----------------------------------------------------------------------------------------------
 
@@ -178,34 +166,6 @@ class MineFilter(Filter):
         # A tolerance, so that equal gains tie on every machine.
         answer = min((a for a in gains if gains[a] >= best - 1e-9), key=lambda a: risks[a])
         return answer, gains[answer]
-
-
-class _Cells(Sequence[Any]):
-    """Sorted boards as tuples of (row, column), created on demand."""
-
-    def __init__(self, size: BitGrid, boards: Boards) -> None:
-        self._grid, self._boards = size, boards
-
-    def __len__(self) -> int:
-        return len(self._boards)
-
-    def __getitem__(self, i: Any) -> Any:
-        boards: Any = self._boards[i]
-        return (
-            [self._grid.cells_of(int(b)) for b in boards] if isinstance(i, slice) else self._grid.cells_of(int(boards))
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._grid.cells_of, self._boards.tolist())
-
-    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
-        """Uses bisection, because the truth is looked up in the belief after every turn."""
-        if all(0 <= row < self._grid.rows and 0 <= col < self._grid.cols for row, col in value):
-            board = np.uint64(self._grid.board_of(value))
-            at = int(np.searchsorted(self._boards, board))
-            if at < len(self) and self._boards[at] == board and start <= at < stop:
-                return at
-        raise ValueError(f"{value!r} is not among the layouts")
 
 
 def move_first_mine(layouts: Boards, cell: int, last: int) -> Boards:

@@ -15,7 +15,6 @@ nothing here.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -23,8 +22,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from sonde.core import Belief, Filter, Turn
+from sonde.core import Turn
 
+from .._shared.uniform import RecentValues, UniformFilter
 from .movies import Profile
 
 Floats = npt.NDArray[np.float32]
@@ -60,8 +60,7 @@ class WeightGrid:
         digits = np.indices((self.levels,) * n, dtype=np.int8).reshape(n, -1)
         self.weights_NA = np.ascontiguousarray(digits.T + np.int8(low), dtype=np.float32)
         self.everybody: Rows = np.flatnonzero(self.weights_NA.any(axis=1)).astype(np.int32)
-        self._kept: OrderedDict[tuple[str, frozenset[Fact]], Node] = OrderedDict()
-        self._size = 0
+        self._nodes = RecentValues[Node](_KEPT, lambda node: len(node.alive))
 
     def row_of(self, weights: Any) -> int:
         """The index of a user given as a tuple of weights; -1 if there is none."""
@@ -75,18 +74,8 @@ class WeightGrid:
         return tuple(round(w) / 10 for w in self.weights_NA[row].tolist())
 
     def node_at(self, game: PreferenceGame, seen: frozenset[Fact], alive: Callable[[], Rows]) -> Node:
-        """The state of knowledge after these facts; cached, because episodes share movies and histories (oldest is
-        evicted)."""
-        key = (game.name, seen)
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-            return found
-        found = self._kept[key] = Node(game, seen, alive())
-        self._size += len(found.alive)
-        while self._size > _KEPT and len(self._kept) > 1:
-            self._size -= len(self._kept.popitem(last=False)[1].alive)
-        return found
+        """The state of knowledge after these facts; cached, because episodes share movies and histories."""
+        return self._nodes.find((game.name, seen), lambda: Node(game, seen, alive()))
 
 
 class PreferenceGame:
@@ -187,11 +176,11 @@ class Node:
         return scores, np.array([_entropy(c, n) for c in counts])
 
 
-class PreferenceFilter(Filter):
+class PreferenceFilter(UniformFilter):
     """The exact posterior over weights, as tuples of one-decimal numbers. Make it with `PreferenceGame.start`."""
 
     def __init__(self, node: Node, turn: int) -> None:
-        self.node, self.turn = node, turn
+        self.node, self.alive, self.turn = node, node.alive, turn
 
     @property
     def is_picking(self) -> bool:
@@ -212,16 +201,11 @@ class PreferenceFilter(Filter):
         kind, *names = info["question"].split()
         return Fact(kind, tuple(index[n] for n in names), _VERDICTS.index(reply) if kind == "compare" else reply)
 
-    def belief(self) -> Belief:
-        rows = self.node.alive
-        return Belief(_Users(self.node.game.grid, rows), np.full(len(rows), 1.0 / len(rows)), self.entropy)  # type: ignore[arg-type]
+    def name_row(self, row: int) -> tuple[float, ...]:
+        return self.node.game.grid.user_weights(row)
 
-    @property
-    def entropy(self) -> float:
-        return math.log2(len(self.node.alive))
-
-    def prob(self, hypothesis: Any) -> float:
-        return 1.0 / len(self.node.alive) if _find_user(self.node.game.grid, self.node.alive, hypothesis) >= 0 else 0.0
+    def find_row(self, hypothesis: Any) -> int:
+        return self.node.game.grid.row_of(hypothesis)
 
     def expected_gain(self, action: str) -> float:
         asked = self.node.game.parse(action, self.is_picking)
@@ -268,34 +252,6 @@ class PreferenceFilter(Filter):
         return {
             n: tuple(s / unit for s in row) for names, rows, unit in tables for n, row in zip(names, rows, strict=True)
         }
-
-
-class _Users(Sequence[tuple[float, ...]]):
-    """The users at some rows, as a sequence that copies nothing."""
-
-    def __init__(self, grid: WeightGrid, rows: Rows) -> None:
-        self._grid, self._rows = grid, rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, i: Any) -> Any:
-        return (
-            _Users(self._grid, self._rows[i]) if isinstance(i, slice) else self._grid.user_weights(int(self._rows[i]))
-        )
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        at = _find_user(self._grid, self._rows, value)
-        if not start <= at < (len(self) if stop is None else stop):
-            raise ValueError(f"{value!r} is not in the support")
-        return at
-
-
-def _find_user(grid: WeightGrid, rows: Rows, hypothesis: Any) -> int:
-    """The position of a user among these rows; -1 if absent."""
-    row = grid.row_of(hypothesis)
-    at = int(np.searchsorted(rows, row))
-    return at if row >= 0 and at < len(rows) and rows[at] == row else -1
 
 
 def _verdict_codes(first: Floats, second: Floats) -> npt.NDArray[np.uint8]:

@@ -20,7 +20,7 @@ def find_accused(said: Iterable[Sentence]) -> list[str]:
     found: dict[str, None] = {}
     for sentence in said:
         if _states_guilt(sentence):
-            found |= dict.fromkeys(_stated_guilty(sentence.words, people))
+            found |= dict.fromkeys(_list_accused(sentence.words, people))
     return list(found)
 
 
@@ -36,7 +36,7 @@ _SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that",
 _PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
 
 
-def _stated_guilty(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
+def _list_accused(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
     """The people whose guilt a sentence states, judged by the clause about it, without clauses that deny or
     describe."""
     words = words[: words.index("because")] if "because" in words else words

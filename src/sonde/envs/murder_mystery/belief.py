@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.core import Belief, Filter, Turn, entropy
-from sonde.core.belief import KEPT
+from sonde.core.belief import Successors
 
 from .._shared.dialogue import spoken_line
 from .cases import CaseAct, Frame
@@ -36,7 +36,7 @@ class MysteryFilter(Filter):
         self.frame, self._longest, self._told = frame, longest, told
         self.seen: Mapping[Slot, int] = {} if seen is None else seen
         self.posterior = frame.model.posterior(self.seen)
-        self._after: dict[tuple[str, str], MysteryFilter] = {}
+        self._successors = Successors[MysteryFilter]()
         self._gains: dict[CaseAct, float] | None = None
 
     def observe(self, turn: Turn) -> MysteryFilter:
@@ -45,12 +45,10 @@ class MysteryFilter(Filter):
             return self._with_facts({self._verdict_slot(turn.info["accused"]): int(result == "goal")})
         if result != "answer" or not isinstance(reply, str):
             return self
-        fact = (turn.text, reply)
-        if fact not in self._after:
-            if len(self._after) == KEPT:
-                self._after.clear()
-            self._after[fact] = self._with_facts(revealed_slots(self.frame, spoken_line(turn.text, HEARD), reply))
-        return self._after[fact]
+        return self._successors.find(
+            (turn.text, reply),
+            lambda: self._with_facts(revealed_slots(self.frame, spoken_line(turn.text, HEARD), reply)),
+        )
 
     def _verdict_slot(self, name: str) -> Slot:
         """Whether an accusation of this person was right."""

@@ -157,7 +157,7 @@ class Frame:
             rows[CaseAct("examine", person.id)] = (Slot(number, "trace"),)
             rows |= {CaseAct("ask", person.id, topic): self._own_slots(number, topic) for topic in TOPICS}
             others = (p for p in range(len(self.people)) if p != number)
-            rows |= {CaseAct("ask", person.id, f"p{p}"): self._told_slots(number, p) for p in others}
+            rows |= {CaseAct("ask", person.id, f"p{p}"): self._teller_slots(number, p) for p in others}
         return rows
 
     def _item_slots(self, item: Item) -> tuple[Slot, ...]:
@@ -170,7 +170,7 @@ class Frame:
             return (Slot(person, "access"),)
         return (Slot(person, "slip"),) if topic == "death" and "slip" in self.channels else ()
 
-    def _told_slots(self, teller: int, person: int) -> tuple[Slot, ...]:
+    def _teller_slots(self, teller: int, person: int) -> tuple[Slot, ...]:
         known = self.people[person]
         if teller == known.seen_by:
             return (Slot(person, "sighting"),)

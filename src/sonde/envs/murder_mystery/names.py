@@ -258,12 +258,12 @@ def mark_sentences(frame: Frame, text: str) -> tuple[Sentence, ...]:
     hm False
     @p0 , did you see @p1 near @l5 True
     """
-    counted = _COUNTED.sub(lambda found: _counted_person(frame, found), text)
+    counted = _COUNTED.sub(lambda found: _resolve_numbered_person(frame, found), text)
     apart = _STRANGER.sub(_mark_stranger, counted)
     return tuple(Sentence(_mark_words(frame, s.words), s.asks) for s in split_message(apart))
 
 
-def _counted_person(frame: Frame, found: re.Match[str]) -> str:
+def _resolve_numbered_person(frame: Frame, found: re.Match[str]) -> str:
     """The person referred to by number: "the second suspect", "witness 1", "the only witness"."""
     group = [p.name for p in frame.people if p.suspect is (found["kind"].lower() == "suspect")]
     word = (found["which"] or found["number"]).lower()
@@ -325,21 +325,23 @@ def mentioned_ids(words: Iterable[str], kinds: str) -> list[str]:
     return list(dict.fromkeys(target for target in found if target[0] in kinds))
 
 
-def pointed_record(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
+def find_indicated_record(frame: Frame, heard: str, rest: tuple[str, ...]) -> str:
     """The id of the record that shares most words with a message that refers to a record without its name; "" if there
     is no single one. Words of its place count half."""
     shapes = {name_form(w) for w in tokenize(heard, possessive=OWNER)} - {name_form("record"), name_form("camera")}
     if not {"record", "camera"} & {name_form(w) for w in rest} and "@x" not in rest:
         return ""
     scores = {
-        r.id: _shared_words(frame, r.place, _name_words(r.name), shapes) for r in frame.records if r.kind != "bystander"
+        r.id: _count_shared_words(frame, r.place, _name_words(r.name), shapes)
+        for r in frame.records
+        if r.kind != "bystander"
     }
     best = max(scores.values(), default=0.0)
     top = [record for record, score in scores.items() if score == best]
     return top[0] if best > 0 and len(top) == 1 else ""
 
 
-def _shared_words(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
+def _count_shared_words(frame: Frame, place: int, words: Iterable[str], shapes: set[str]) -> float:
     return len(shapes.intersection(words)) + 0.5 * (not shapes.isdisjoint(_name_words(frame.places[place].name)))
 
 

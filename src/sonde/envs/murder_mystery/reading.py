@@ -22,11 +22,11 @@ from .cases import CaseAct, Frame
 from .names import (
     Sentence,
     declared_words,
+    find_indicated_record,
     find_spots,
     has_meaning,
     mark_sentences,
     mentioned_ids,
-    pointed_record,
 )
 from .topics import find_topic
 
@@ -85,8 +85,8 @@ def _read_units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool
     here = Context(frame, heard)
     for sentence in said:
         words = drop_denied(mark_times(sentence.words))
-        called = _called_person(words, here)
-        here = here._replace(teller=called, told=bool(_called_person(words, here._replace(teller=""))) or here.told)
+        called = _find_addressee(words, here)
+        here = here._replace(teller=called, told=bool(_find_addressee(words, here._replace(teller=""))) or here.told)
         units = list(split_units(words))
         open_ = units and (sentence.asks or "either" in units[0]) and has_meaning("later", tuple(units[0]))
         for unit in () if open_ else units:
@@ -121,7 +121,7 @@ def _read_unit(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
         begins_at("ask", words, verb) or (here.teller and not mentioned_ids(words, "ri"))
     ):
         return MANY
-    asked = _asked_object(here, words, verb)
+    asked = _find_asked_person(here, words, verb)
     if asked is not None:
         return _read_question(here, *asked)
     look = read_clothes_look(here, words, verb is not None or asks) or read_look(here, words, verb, asks)
@@ -145,7 +145,7 @@ def _is_request(words: Words) -> bool:
 _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "this", "you"))
 
 
-def _called_person(words: Words, here: Context) -> str:
+def _find_addressee(words: Words, here: Context) -> str:
     """The person addressed by name, here or before; "," for several."""
     yours, fillers = {"you", "your"} & {*words}, word_set("fillers") | declared_words("calling")
     for i, word in enumerate(words):
@@ -165,7 +165,7 @@ def _called_person(words: Words, here: Context) -> str:
     return here.teller
 
 
-def _asked_object(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
+def _find_asked_person(here: Context, words: tuple[str, ...], verb: int | None) -> tuple[str, Words] | None:
     """The object of a verb of asking, and the question to them; "," for several people, "" for nobody in the case."""
     for spot in find_spots("ask", words):
         if spot.start != verb:
@@ -390,7 +390,7 @@ def read_look(here: Context, words: tuple[str, ...], verb: int | None, asks: boo
     for found in (records if len(records) == 1 else mentioned_ids(rest, "rb"), mentioned_ids(rest, "i")):
         if found:
             return _single_look(here, whole, found)
-    if record := pointed_record(here.frame, here.heard, rest):
+    if record := find_indicated_record(here.frame, here.heard, rest):
         return look_at(record)
     if found := mentioned_ids(rest, "l"):
         return _single_look(here, whole, found)

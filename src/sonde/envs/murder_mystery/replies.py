@@ -21,7 +21,7 @@ from .cases import Case, CaseAct, Frame, case_data
 from .filter import MARK, VALUES, Slot
 from .names import has_meaning, mark_sentences, mentioned_ids, split_message
 from .reading import LONGEST, ReadAct, order_verb, read_case_message
-from .telling import describe_act, fill_sentence, join_names, observe_act, pick_sentence
+from .telling import definite_name, describe_act, fill_sentence, join_names, observe_act, pick_sentence
 
 
 def answer_message(case: Case, said: str, accusation: str, left: int | None = None) -> str:
@@ -102,12 +102,6 @@ def _topic_question(frame: Frame, topic: str) -> str:
         "death": f"what do you know about the death of {frame.victim}?",
         "others": "about whom of the others can you tell me something?",
     }[topic]
-
-
-def definite_name(name: str) -> str:
-    """The definite form of a name: "the letter" for "a letter"."""
-    article, _, rest = name.partition(" ")
-    return f"the {rest}" if article in ("a", "an") else name
 
 
 def act_messages(frame: Frame) -> tuple[str, ...]:

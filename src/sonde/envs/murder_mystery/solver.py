@@ -21,13 +21,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sonde.core import Action, ProgramPolicy, Rng, UserError, View, invalid
+from sonde.core import Action, ProgramPolicy, Rng, View, invalid
 
 from .._shared.english.tokens import read_rows
+from .._shared.needs import require_filter
 from .belief import MysteryFilter
 from .cases import TOPICS, CaseAct, Frame
 from .filter import MARK, Slot
-from .replies import definite_name
+from .telling import definite_name, format_time
 
 _TINY = 1e-9
 _SHARE = 0.8
@@ -46,9 +47,7 @@ class MurderMysterySolver(ProgramPolicy):
             raise invalid("agents:murder_mystery: sure", self.sure, "above 0, at most 1")
 
     def act_now(self, view: View) -> Action:
-        known = view.filter
-        if not isinstance(known, MysteryFilter):
-            raise UserError(f"agents:murder_mystery: {view.spec.name} has no filter over culprits")
+        known = require_filter(view, MysteryFilter, "murder_mystery", "over culprits")
         name, probability = known.likeliest_culprit
         act = best_act(known)
         if act is None or probability >= self.sure or view.turn >= view.spec.max_turns - 1:
@@ -77,7 +76,7 @@ def _half_comparison_worth(known: MysteryFilter, act: CaseAct) -> float:
 def word_act(frame: Frame, act: CaseAct, rng: random.Random) -> str:
     """A message that performs an act."""
     words = {"v": frame.victim, "near": frame.near, "thing": frame.thing}
-    words |= {f"t{i}": f"{m // 60 % 24:02d}:{m % 60:02d}" for i, m in enumerate(frame.minutes)}
+    words |= {f"t{i}": format_time(m) for i, m in enumerate(frame.minutes)}
     if act.target[0] == "p":
         person = frame.people[int(act.target[1:])]
         words |= {"p": person.name, "g": person.given_name, "role": person.role}

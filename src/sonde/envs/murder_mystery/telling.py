@@ -228,14 +228,14 @@ def _describe_item(frame: Frame, item: Item, values: Sequence[int]) -> str:
             frame, pick_sentence(frame, trace["scene"], "mark"), value=trace["values"][values[0]], where=frame.where
         )
     if item.kind == "weapon":
-        return fill_sentence(frame, text["act"][f"weapon_{frame.method}"][0], item=_definite_thing(item.name))
+        return fill_sentence(frame, text["act"][f"weapon_{frame.method}"][0], item=definite_name(item.name))
     if item.kind == "plain":
-        return fill_sentence(frame, f"{_definite_thing(item.name)}. {item.text}")
+        return fill_sentence(frame, f"{definite_name(item.name)}. {item.text}")
     clause, said = (
         describe_motive(frame, item.person, values[0]),
         pick_sentence(frame, text["motive"]["paper"], "paper", item.person),
     )
-    return fill_sentence(frame, said, item=_definite_thing(item.name), clause=clause)
+    return fill_sentence(frame, said, item=definite_name(item.name), clause=clause)
 
 
 def _describe_place(frame: Frame, number: int) -> str:
@@ -284,21 +284,21 @@ def fill_sentence(frame: Frame, text: str, person: Person | None = None, **more:
     row = case_data()["settings"][frame.setting]
     words: dict[str, Any] = {key: row[key] for key in ("scene", "at")}
     words |= {key: getattr(frame, key) for key in ("near", "weapon", "thing")}
-    words |= {f"t{i}": _format_time(m) for i, m in enumerate(frame.minutes)}
-    words |= {"v": frame.victim, "w": frame.victim.split()[0], "tool": _definite_thing(frame.weapon)}
+    words |= {f"t{i}": format_time(m) for i, m in enumerate(frame.minutes)}
+    words |= {"v": frame.victim, "w": frame.victim.split()[0], "tool": definite_name(frame.weapon)}
     if person is not None:
         place = frame.places[person.place]
         words |= {"p": person.name, "g": person.given_name, "room": place.name, "place": place.at}
     return _START.sub(lambda found: found[1] + found[2].upper(), text.format_map(words | more))
 
 
-def _format_time(minute: int) -> str:
+def format_time(minute: int) -> str:
     """The time of day, as 07:05."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
 
 
-def _definite_thing(name: str) -> str:
-    """The definite name of a thing that has been mentioned."""
+def definite_name(name: str) -> str:
+    """The definite form of a name: "the letter" for "a letter"."""
     return re.sub(r"^an? ", "the ", name)
 
 

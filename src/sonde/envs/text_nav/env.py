@@ -1,22 +1,22 @@
 """Text-nav: walk through a house, find a thing and bring it to where it belongs, a command at a time.
 
 Source: LMRL-Gym (arXiv 2311.18232), 4.2, B.2 and D.2: ten rooms with names, things that can be opened, closed, taken
-and put; stale food from the living room belongs into the fridge in the kitchen; the walk begins in any room. Told are
-the room, what is carried, what can be reached, and the ways out; reward 1 at the goal, else 0; 25 commands. Whoever
-eats the stale food has lost. Presets:
+and put; stale food from the living room belongs into the fridge in the kitchen; the walk begins in any room. The agent
+is told the room, what it carries, what it can reach, and the ways out; reward 1 at the goal, else 0; 25 commands.
+Eating the stale food loses the game. Presets:
 
     fo         the paper's house, fully observed: 100 test tasks, 10 starts in 10 wordings; train: in 90 others
     po         the same, partially observed: the room's name and what is carried are left out, as in the paper's code
     generated  ours: a house of its own for every task, 8 to 20 rooms, and another goal: one of three rooms has the
                thing, and it belongs on furniture, into a container, or into one that must be closed then
 
-With `fo` nothing is hidden: there is no filter, so gains are n/a, and the house is not described: it is learned by
-walking or by training. Else the first message describes it, and the hypothesis is a `Setup`: where the walk began and
-where the thing was. The prior is uniform over the setups that show what is seen first, which is public. A generated
-house tells the start, unless `observed="partial"`.
+With `fo` nothing is hidden: there is no filter, so gains are n/a, and the house is not described: agents learn it by
+walking or by training. Otherwise the first message describes it, and the hypothesis is a `Setup`: where the walk began
+and where the thing was. The prior is uniform over the setups that show what is seen first, which is public. In a
+generated house the agent is told where it starts, unless `observed="partial"`.
 
-How things are told varies with the task and from turn to turn (`words.py`); what a command does is drawn
-nowhere. A text that is no command, and a command that nothing here obeys, costs a turn and is answered.
+The wording varies with the task and from turn to turn (`words.py`); the effects of commands are deterministic. A text
+that is no command, or a command that has no effect here, costs a turn and gets an answer.
 
 The paper prints no limit; its code collects data with one of 15 turns, and plays with one of 20. Its table 1 (26 %
 successes, 12.2 replies, deviation 8.77) rules out 15: between 1 and 15 the deviation around 12.2 is at most 5.6, and
@@ -39,10 +39,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde._util.frozen import freeze
 from sonde.core import AGENT, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, derive, invalid, unknown
+from sonde.core.env import load_pieces
 from sonde.core.tools import text_schema
 from sonde.core.types import EMPTY, Json, content_hash
 
-from .._shared.prompts import load_pieces
 from .commands import Command, read_command
 from .generate import FEWEST, MOST, ROOMS, generate
 from .plan import HOUSES, Setup, check_plan, first_world, house_named, list_setups, place_in

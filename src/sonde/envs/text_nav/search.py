@@ -1,13 +1,8 @@
 """The shortest path to the goal of a house, from one world or from all possible ones.
 
-What is possible is a set of worlds that look alike. A command moves each, costs one, and tells them apart by what is
-seen then. V(B), the commands to the goal under the best plan, summed over the worlds of a set, is the least solution of
-
-    V(B) = min over commands of |B| + the sum of V over the parts that B falls into, worlds at the goal left out
-
-found by iteration from below, in whole numbers, over the sets that can come up. A plan moves no thing but the goal's,
-and looks into containers only where that may show it or tell worlds apart: so it leaves no marks in rooms that look
-alike, which in a house that is known could only save commands in rooms that nothing else tells apart.
+The plan over several worlds that look alike is the fixed point of `_shared/plans.py`. A plan moves only the goal's
+thing, and opens containers only where that may show it or distinguish worlds. So it never leaves things behind as
+marks, which could save commands only in rooms that nothing else distinguishes.
 """
 
 from __future__ import annotations
@@ -15,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from .._shared.plans import group_states, solve_sets
 from .commands import read_command
-from .world import CLOSED, DIRECTIONS, SURFACE, HouseWorld, RoomView, container_state, obey_command, visible_scene
+from .world import CLOSED, DIRECTIONS, SURFACE, HouseWorld, container_state, obey_command, visible_scene
 
 Worlds = frozenset[HouseWorld]
 
@@ -55,41 +51,18 @@ def best_command(worlds: Worlds, full: bool, first: Worlds | None = None) -> str
         plan = total_steps(worlds, full)
     return min(
         plan_commands(worlds, full),
-        key=lambda c: sum(_plan_value(plan, part) for part in command_parts(worlds, c, full)),
+        key=lambda c: sum(plan[part] for part in command_parts(worlds, c, full)),
     )
 
 
 @lru_cache(maxsize=64)
 def total_steps(worlds: Worlds, full: bool) -> Mapping[Worlds, int]:
-    """V of this set and of every set of several worlds reachable from it."""
-    below = _reachable_sets(worlds, full)
-    values = {some: sum(map(steps_left, some)) for some in below}
-    changed = True
-    while changed:
-        changed = False
-        for some, rest in below.items():
-            value = len(some) + min(sum(_plan_value(values, part) for part in every) for every in rest)
-            if value > values[some]:
-                values[some], changed = value, True
-    return values
+    """The commands to the goal, summed over the worlds, for this set and every set reachable from it."""
 
+    def options(some: Worlds) -> list[tuple[Worlds, ...]]:
+        return [command_parts(some, command, full) for command in plan_commands(some, full)]
 
-def _plan_value(values: Mapping[Worlds, int], worlds: Worlds) -> int:
-    if len(worlds) > 1:
-        return values[worlds]
-    (world,) = worlds
-    return steps_left(world)
-
-
-def _reachable_sets(worlds: Worlds, full: bool) -> Mapping[Worlds, list[tuple[Worlds, ...]]]:
-    """Every reachable set of several worlds, with the parts that each command leads to; small sets first."""
-    waiting, found = [worlds], dict[Worlds, list[tuple[Worlds, ...]]]()
-    while waiting:
-        some = waiting.pop()
-        if some not in found and len(some) > 1:
-            found[some] = [command_parts(some, command, full) for command in plan_commands(some, full)]
-            waiting += [part for every in found[some] for part in every]
-    return dict(sorted(found.items(), key=lambda row: len(row[0])))
+    return solve_sets([worlds], options, steps_left)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -100,10 +73,7 @@ def command_parts(worlds: Worlds, command: str, full: bool) -> tuple[Worlds, ...
 
 def group_alike(worlds: Iterable[HouseWorld], full: bool) -> tuple[Worlds, ...]:
     """Group worlds by what they look like."""
-    groups: dict[RoomView, set[HouseWorld]] = {}
-    for world in worlds:
-        groups.setdefault(visible_scene(world, full), set()).add(world)
-    return tuple(frozenset(group) for group in groups.values())
+    return group_states(worlds, lambda world: visible_scene(world, full))
 
 
 def world_after(world: HouseWorld, command: str) -> HouseWorld:

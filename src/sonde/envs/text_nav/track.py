@@ -1,4 +1,4 @@
-"""The worlds that a walker may be in, given all that it may know."""
+"""The possible worlds of a walker, given everything it knows."""
 
 from __future__ import annotations
 

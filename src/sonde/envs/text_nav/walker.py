@@ -1,8 +1,8 @@
 """The walkers behind LMRL-Gym's text-nav data: each knows one half of the house and is random in the other.
 
 Source: arXiv 2311.18232, D.2: the rooms are divided into two halves by their distance to the kitchen; two behaviour
-policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So the one that
-knows the near half reaches the goal from there, and from afar both reach it only by chance.
+policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So the walker
+that knows the near half reaches the goal from there; from the far half both reach it only by chance.
 
 Near rooms have the fewest doors to the room where the thing belongs; among equals, those earlier in the plan are
 nearer; of an odd number, the far half has one less. Both walkers know the rooms where the thing may be at first, where

@@ -1,7 +1,7 @@
 """Texts about a house: scenes, answers, goals and plans, each in several wordings.
 
-A wording is a number below 144. It fixes which of 12 styles every turn is told in: they follow each other in steps of
-a length of their own, so that a house is told in other words in another task, and in other words from turn to turn.
+A wording is a number below 144: the first of 12 styles, and the step from one turn's style to that of the next. So the
+words differ between tasks in the same house, and from turn to turn.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .._shared.prompts import load_pieces
+from sonde.core.env import load_pieces
+
 from .commands import Command
 from .plan import place_in
 from .world import CLOSED, DIRECTIONS, SURFACE, House, HouseWorld, RoomView, carried_things, visible_scene

@@ -1,8 +1,8 @@
 """A house, its contents and the effects of commands: the rules of `text_nav`, without any text.
 
-A place is a number: the floor of a room (its index), a piece of furniture (after the rooms), or the hands of the one
-who walks (after the furniture). Furniture is a surface, or a container that opens and closes; what lies in a closed
-container is not seen. Doors always stand open.
+A place is a number: the floor of a room (its index), a piece of furniture (after the rooms), or the walker's hands
+(after the furniture). Furniture is a surface, or a container that opens and closes; the content of a closed container
+is not visible. Doors are always open.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ class UserPersonalization(Env[State]):
     def hypothesis(self, state: State) -> str:
         if state.free is not None:
             return state.free.persona
-        return load_requests()[state.request].shown_answer(state.persona)
+        return load_requests()[state.request].describe_persona(state.persona)
 
     @property
     def max_questions(self) -> int:
@@ -201,7 +201,7 @@ class UserPersonalization(Env[State]):
         return (
             seat == USER
             and state.free is None
-            and load_requests()[state.request].untrue_values(state.persona, spoken_line(text, LONGEST_REPLY))
+            and load_requests()[state.request].contradicts_persona(state.persona, spoken_line(text, LONGEST_REPLY))
         )
 
     def actions(self, state: State) -> Sequence[str] | None:
@@ -227,7 +227,7 @@ class UserPersonalization(Env[State]):
         return Step(state._replace(said=said, seat=USER), Frozen({USER: told}))
 
     def _apply_reply(self, state: State, text: str) -> Step:
-        revealed = () if state.free is not None else _revealed_dimensions(state)
+        revealed = () if state.free is not None else _list_asked_dimensions(state)
         reply = spoken_line(text, LONGEST_REPLY) or "..."
         lost = {} if reply != LOST else {"unanswered": "not_understood" if is_question(state.said) else "invalid"}
         return self._next_turn(state, reply, Frozen[Any](result="answer", reply=reply, revealed=revealed, **lost))
@@ -289,10 +289,10 @@ def _format_persona(found: Mapping[str, Any]) -> str:
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 
 
-def _revealed_dimensions(state: State) -> tuple[str, ...] | None:
+def _list_asked_dimensions(state: State) -> tuple[str, ...] | None:
     """The dimensions that the question was understood to be about; None if it was not understood."""
     request = load_requests()[state.request]
-    asked = request.asked_dimensions(state.said)
+    asked = request.read_dimensions(state.said)
     if asked is None or asked == GENERAL:
         return None if asked is None else ()
     return tuple(request.dimensions[i].name for i in asked)

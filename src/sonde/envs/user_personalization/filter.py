@@ -1,7 +1,7 @@
 """The exact posterior over personas: uniform over those that would have given all answers so far.
 
-A hypothesis is a persona in words (`Request.shown_answer`). A reply that no remaining persona would give comes from a
-user that the filter does not model; it changes nothing.
+A hypothesis is a persona in words (`Request.describe_persona`). A reply that no remaining persona would give comes from
+a user that the filter does not model; it changes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def split_personas(name: str, said: str) -> Mapping[str, int]:
     request = load_requests()[name]
     rows: dict[str, int] = {}
     for i, persona in enumerate(request.all_personas):
-        reply = request.told_values(persona, said)
+        reply = request.answer_question(persona, said)
         rows[reply] = rows.get(reply, 0) | 1 << i
     return rows
 
@@ -51,7 +51,7 @@ class PersonaFilter(Filter):
         return split_personas(self.request.name, spoken_line(text, LONGEST))
 
     def belief(self) -> Belief:
-        names = tuple(self.request.shown_answer(self.request.all_personas[i]) for i in mask_bits(self.mask))
+        names = tuple(self.request.describe_persona(self.request.all_personas[i]) for i in mask_bits(self.mask))
         return Belief(names, (1.0 / self._n,) * self._n, self.entropy)
 
     def prob(self, hypothesis: object) -> float:
@@ -92,4 +92,4 @@ class PersonaFilter(Filter):
 @lru_cache(maxsize=64)
 def _value_positions(name: str) -> Mapping[str, int]:
     request = load_requests()[name]
-    return {request.shown_answer(persona): i for i, persona in enumerate(request.all_personas)}
+    return {request.describe_persona(persona): i for i, persona in enumerate(request.all_personas)}

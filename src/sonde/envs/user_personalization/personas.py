@@ -111,16 +111,16 @@ class Request:
         topics = tuple(f"What should I know about {persona_data()['topics'][t][0]}?" for t in self.topics)
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
-    def asked_dimensions(self, said: str) -> About:
+    def read_dimensions(self, said: str) -> About:
         """The dimensions of this request that a question is about."""
         about = read_question(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
         return tuple(i for i, d in enumerate(self.dimensions) if d.name in about)
 
-    def told_values(self, persona: Persona, said: str) -> str:
+    def answer_question(self, persona: Persona, said: str) -> str:
         """The person's statements in reply to a question."""
-        asked = self.asked_dimensions(said)
+        asked = self.read_dimensions(said)
         if asked is None:
             return LOST
         cares = [(d, v) for d, v in zip(self.dimensions, persona, strict=True) if v]
@@ -133,24 +133,24 @@ class Request:
     def fit_answer(self, persona: Persona, answer: str) -> Fit:
         """What an answer addresses in the dimensions of this request. Word-for-word repetitions of the person's
         statements do not count, and neither does anything that the answer advises against."""
-        answer = self._advised_text(_repeated_pattern().sub("", answer))
+        answer = self._drop_advised_against(_statement_pattern().sub("", answer))
         words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
         invented: list[str] = []
         for d, wanted in zip(self.dimensions, persona, strict=True):
             for name, value in d.values.items():
-                if any(_takes_up_value(words, cue) for cue in value.cues):
+                if any(_expresses_value(words, cue) for cue in value.cues):
                     (covered if name == wanted else invented).append(f"{d.name}: {name}")
         return Fit(tuple(covered), tuple(invented))
 
-    def untrue_values(self, persona: Persona, told: str) -> bool:
+    def contradicts_persona(self, persona: Persona, told: str) -> bool:
         """Whether somebody's statements about themselves express, or repeat, something that this person does not
         prefer."""
         rows = zip(self.dimensions, persona, strict=True)
         others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
         return bool(self.fit_answer(persona, told).invented) or any(said in told for said in others)
 
-    def _advised_text(self, answer: str) -> str:
+    def _drop_advised_against(self, answer: str) -> str:
         """The answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. A
         refusal that only points ("Do none of this") covers everything after it, or if nothing follows, everything
         before it."""
@@ -182,7 +182,7 @@ class Request:
             dict.fromkeys(self.gold_answer(p) for n in range(PREFERENCES + 1) for p in self._dimension_choices(n))
         )
 
-    def shown_answer(self, persona: Persona) -> str:
+    def describe_persona(self, persona: Persona) -> str:
         """Describe a persona: its preferences and nothing else."""
         return ", ".join(f"{d.name}: {v}" for d, v in zip(self.dimensions, persona, strict=True) if v)
 
@@ -205,12 +205,12 @@ _REFUSALS = frozenset(("no", "not", "without", "avoid", "avoiding", "never", "sk
 
 
 @cache
-def _repeated_pattern() -> re.Pattern[str]:
+def _statement_pattern() -> re.Pattern[str]:
     said = (v.said for d in load_dimensions().values() for v in d.values.values())
     return re.compile("|".join(map(re.escape, said)), re.IGNORECASE)
 
 
-def _takes_up_value(words: str, cue: str) -> bool:
+def _expresses_value(words: str, cue: str) -> bool:
     """Whether a phrase occurs at least once without a refusal in the two words before it in its clause: neither "not
     spicy" nor "instead of concerts" counts."""
     at = words.find(f" {cue} ")
@@ -232,7 +232,7 @@ class _Phrase(NamedTuple):
 def _phrases_by_word() -> Mapping[tuple[str, ...], _Phrase]:
     """Every declared phrase, in base forms."""
     found: dict[tuple[str, ...], _Phrase] = {}
-    for rank, phrases, about in _declared_phrases():
+    for rank, phrases, about in _load_phrases():
         for phrase in phrases:
             words = _base_words(phrase)
             old = found.get(words, _Phrase(rank, frozenset()))
@@ -241,7 +241,7 @@ def _phrases_by_word() -> Mapping[tuple[str, ...], _Phrase]:
     return found
 
 
-def _declared_phrases() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
+def _load_phrases() -> Iterator[tuple[int, Sequence[str], frozenset[str]]]:
     """Declared phrases with their ranks and subjects."""
     dims = load_dimensions().values()
     for d in dims:

@@ -26,7 +26,7 @@ class Persona(Ruled):
     def compose_reply(self, facts: Mapping[str, Any]) -> str:
         if not facts["request"]:  # a scenario in free words
             return LOST
-        return load_requests()[facts["request"]].told_values(facts["persona"], facts["question"])
+        return load_requests()[facts["request"]].answer_question(facts["persona"], facts["question"])
 
     def has_answer(self, view: View) -> bool:
         return self.act_now(view).text != LOST

@@ -408,10 +408,6 @@ class Spotter:
             found.update({(meaning, at): end for meaning, end in ends.items()})
         return [Spot(meaning, at, end) for (meaning, at), end in found.items()]
 
-    def find_meanings(self, words: Sequence[str]) -> frozenset[str]:
-        """The meanings in a sentence."""
-        return frozenset(spot.meaning for spot in self.find_spots(words))
-
 
 def search_forms(words: Iterable[str]) -> list[str]:
     """The forms used for searching a sentence: base forms, and marks such as `@v` and `@p3` by their kind."""

@@ -12,7 +12,6 @@ section 2.6), and for few guesses this bound reaches the best entropy.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sonde.core import Belief, Filter, Turn
+from sonde.core import Turn
+
+from ..uniform import RecentValues, UniformFilter
 
 Codes = npt.NDArray[np.uint8]
 """Rows of symbols: shape `(n, length)`."""
@@ -87,22 +88,15 @@ class Guessing:
         counts = np.arange(len(self.candidates) + 1, dtype=np.float64)
         self._logs = np.log2(counts, out=np.zeros_like(counts), where=counts > 0)
         self._clogc = counts * self._logs
-        self._kept: OrderedDict[frozenset[tuple[str, int]], GuessFilter] = OrderedDict()
+        self._filters = RecentValues[GuessFilter](_KEPT)
 
     def start(self) -> GuessFilter:
         """The prior: uniform over the candidates."""
         return self.filter_at(frozenset(), lambda: self._all)
 
     def filter_at(self, seen: frozenset[tuple[str, int]], alive: Callable[[], Rows]) -> GuessFilter:
-        """The filter after these verdicts; cached, because episodes share histories (the least recently used is
-        evicted)."""
-        found = self._kept.pop(seen, None)
-        if found is None:
-            found = GuessFilter(self, seen, alive())
-        self._kept[seen] = found
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return found
+        """The filter after these verdicts; cached, because episodes share histories."""
+        return self._filters.find(seen, lambda: GuessFilter(self, seen, alive()))
 
     def guess_verdicts(self, guess: str, alive: Rows) -> Verdicts:
         """The verdict on any guess under every secret of `alive`: shape `(N,)`."""
@@ -215,26 +209,7 @@ def encode_words(words: Sequence[str]) -> Codes:
     return np.frombuffer("".join(words).encode("ascii"), np.uint8).reshape(len(words), -1)
 
 
-class _Names(Sequence[str]):
-    """The candidates at some indices, as a sequence without copies."""
-
-    def __init__(self, names: tuple[str, ...], rows: Rows) -> None:
-        self._names, self._rows = names, rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return _Names(self._names, self._rows[i])
-        return self._names[self._rows[i]]
-
-    def __repr__(self) -> str:
-        shown = ", ".join(repr(self[i]) for i in range(min(6, len(self))))
-        return f"({shown}, ... {len(self)} in all)" if len(self) > 6 else f"({shown})"
-
-
-class GuessFilter(Filter):
+class GuessFilter(UniformFilter):
     """The exact posterior of a `Guessing` game. Make it with `Guessing.start`."""
 
     def __init__(self, game: Guessing, seen: frozenset[tuple[str, int]], alive: Rows) -> None:
@@ -260,18 +235,11 @@ class GuessFilter(Filter):
             asked = self._asked = guess, self.game.guess_verdicts(guess, self.alive)
         return asked[1]
 
-    def belief(self) -> Belief:
-        n = len(self.alive)
-        return Belief(_Names(self.game.candidates, self.alive), np.full(n, 1.0 / n), math.log2(n))  # type: ignore[arg-type]
+    def name_row(self, row: int) -> str:
+        return self.game.candidates[row]
 
-    @property
-    def entropy(self) -> float:
-        return math.log2(len(self.alive))
-
-    def prob(self, hypothesis: Any) -> float:
-        row = self.game.index.get(hypothesis, -1)
-        at = int(np.searchsorted(self.alive, row))
-        return 1.0 / len(self.alive) if at < len(self.alive) and self.alive[at] == row else 0.0
+    def find_row(self, hypothesis: Any) -> int:
+        return self.game.index.get(hypothesis, -1)
 
     def expected_gain(self, action: str) -> float:
         guess = self.game.parse(action)
