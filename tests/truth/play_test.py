@@ -1,9 +1,9 @@
 """Plain first questions x topics of every kind: how many get no answer. `python tests/truth/play_test.py [--gaps]`.
 
-`twenty_questions.play.txt` has 14 questions to which rules may be fitted, asked of 20 test topics of every kind, 14 that
-are held out, asked of 20 training topics, and 40 more that are held out too (`wide`), asked of the test topics. Printed:
-the share of replies that are neither yes nor no, per kind and in all. `--gaps` lists the unanswered pairs of the open
-part.
+`twenty_questions.play.txt` has 14 questions to which rules may be fitted, asked of 20 test topics of every kind, 14
+that are held out, asked of 20 training topics, and 40 more that are held out too (`wide`), asked of the test topics.
+Printed: the share of replies that are neither yes nor no, per kind and in all. `--gaps` lists the unanswered pairs of
+the open part.
 """
 
 from __future__ import annotations

@@ -225,8 +225,8 @@ _USUAL = word_set("determiners") | frozenset(
 
 
 def _claim_natural_age(asked: Interval) -> Claim:
-    """The ages in years of what is older than all history (`older_than_history`: the moon, gold, fear), and of what does
-    not live or last a century (`under_a_century`: a dog, a heart, a cloud)."""
+    """Claim the age in years of what is older than all history (`older_than_history`: the moon, gold, fear), and of
+    what does not live or last a century (`under_a_century`: a dog, a heart, a cloud)."""
     lasting, brief = claim_by_rules("older_than_history").yes, claim_by_rules("under_a_century").yes
     yes = lasting if asked.low <= _HISTORY and asked.high == math.inf else 0
     no = (lasting if asked.high <= _HISTORY else 0) | (brief if asked.low >= _CENTURY else 0)
