@@ -1,8 +1,9 @@
 """Plain first questions x topics of every kind: how many get no answer. `python tests/truth/play_test.py [--gaps]`.
 
-`twenty_questions.play.txt` has 14 questions to which rules may be fitted, asked of 20 test topics of every kind, and 14
-that are held out, asked of 20 training topics. Printed: the share of replies that are neither yes nor no, per kind and
-in all. `--gaps` lists the unanswered pairs of the open part.
+`twenty_questions.play.txt` has 14 questions to which rules may be fitted, asked of 20 test topics of every kind, 14
+that are held out, asked of 20 training topics, and 40 more that are held out too (`wide`), asked of the test topics.
+Printed: the share of replies that are neither yes nor no, per kind and in all. `--gaps` lists the unanswered pairs of
+the open part.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sonde.envs.twenty_questions.user import true_reply
 HERE = Path(__file__).resolve().parent
 TOPICS = 20
 """Topics of each kind."""
-SPLITS = {"open": "test", "held_out": "train"}
+SPLITS = {"open": "test", "held_out": "train", "wide": "test"}
 
 
 def load_questions() -> Mapping[str, Sequence[str]]:
@@ -54,6 +55,12 @@ def find_gaps(part: str) -> Mapping[str, Sequence[tuple[str, str]]]:
         kind: [(q, topic) for q in questions for topic in topics if true_reply(topic, q) not in ("Yes.", "No.")]
         for kind, topics in topics_by_kind(SPLITS[part]).items()
     }
+
+
+def share_of_gaps(part: str) -> Mapping[str, float]:
+    """Kind -> the share of its pairs without an answer."""
+    asked, topics = len(load_questions()[part]), topics_by_kind(SPLITS[part])
+    return {kind: len(pairs) / (asked * len(topics[kind])) for kind, pairs in find_gaps(part).items()}
 
 
 def count_pairs(part: str) -> int:

@@ -11,11 +11,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import play_test
 
 
-@each("part, most", [("open", 0.15), ("held_out", 0.18)])
-def test_most_plain_first_questions_are_answered(part: str, most: float) -> None:
+@each("part, questions, most", [("open", 14, 0.11), ("held_out", 14, 0.14), ("wide", 40, 0.44)])
+def test_most_plain_first_questions_are_answered(part: str, questions: int, most: float) -> None:
     gaps, asked = play_test.find_gaps(part), play_test.count_pairs(part)
-    assert len(play_test.load_questions()[part]) == 14 and len(gaps) >= 19 and asked > 4_500
+    assert len(play_test.load_questions()[part]) == questions and len(gaps) >= 19 and asked > 4_500
     assert sum(map(len, gaps.values())) / asked <= most
+
+
+def test_every_kind_of_topic_answers_most_plain_first_questions() -> None:
+    shares = play_test.share_of_gaps("open")
+    assert len(shares) >= 19
+    assert {kind: share for kind, share in shares.items() if share > 0.15} == {}
 
 
 @each(
@@ -30,6 +36,28 @@ def test_most_plain_first_questions_are_answered(part: str, most: float) -> None
         ("French Revolution", "Is it bigger than a car?", "No."),
         ("Sherlock Holmes", "Is it bigger than a car?", "No."),
         ("steel", "Can you eat it?", "No."),
+        ("moon", "Is it older than 100 years?", "Yes."),
+        ("moon", "Is it less than 50 years old?", "No."),
+        ("malaria", "Is it older than 100 years?", "Yes."),
+        ("dog", "Is it older than 100 years?", "No."),
+        ("oak", "Is it older than 100 years?", "I do not know."),
+        ("Marie Curie", "Is it older than 100 years?", "I do not know."),
+        ("Elvis Presley", "Is it older than 100 years?", "No."),
+        ("nylon", "Is it older than 100 years?", "No."),
+        ("gold", "Is it expensive?", "Yes."),
+        ("steel", "Is it expensive?", "No."),
+        ("cotton", "Is it found indoors?", "Yes."),
+        ("lava", "Is it found indoors?", "No."),
+        ("Sherlock Holmes", "Is it alive?", "No."),
+        ("Homer Simpson", "Is it alive?", "I do not know."),
+        ("R2-D2", "Is it man-made?", "Yes."),
+        ("Homer Simpson", "Is it man-made?", "I do not know."),
+        ("Snoopy", "Is it bigger than a car?", "No."),
+        ("King Kong", "Is it bigger than a car?", "Yes."),
+        ("badminton", "Is it found indoors?", "Yes."),
+        ("hiking", "Is it found indoors?", "No."),
+        ("skateboarding", "Is it older than 100 years?", "I do not know."),
+        ("archery", "Is it older than 100 years?", "Yes."),
     ],
 )
 def test_by_hand(topic: str, question: str, reply: str) -> None:

@@ -6,7 +6,8 @@ Ours. `data/rules.txt` has three kinds of lines:
     NAMES - EXPRESSION       they are also false of them
     NAME [SCOPE] = topic, topic, ...   true of these topics, false of the others of the scope
 
-An expression joins attributes with `&`, `|` and `!`. A topic's own value wins: a rule decides only what is unknown.
+An expression joins attributes with `&`, `|` and `!`; `=rust` stands for the topic of that name. A topic's own value
+wins: a rule decides only what is unknown.
 """
 
 from __future__ import annotations
@@ -86,8 +87,11 @@ _STEP = re.compile(r"(size|weight|price|born|died|start)([<>]=)(-?\d+)")
 
 
 def _evaluate_term(name: str) -> int:
-    """Return the topics of which a term is true: a stored attribute, a limit such as `size<=2`, a region such as
-    `in_france`, `little_known`, one or several listed countries, or an attribute that rules alone decide."""
+    """Return the topics of which a term is true: one topic such as `=rust`, a stored attribute, a limit such as
+    `size<=2`, a region such as `in_france`, `little_known`, one or several listed countries, or an attribute that rules
+    alone decide."""
+    if name[:1] == "=" and name[1:] in topic_knowledge().index:
+        return 1 << topic_knowledge().index[name[1:]]
     limit = _STEP.fullmatch(name)
     if name in topic_knowledge().attribute_names:
         return topic_knowledge().known_topics(name).yes
@@ -103,4 +107,4 @@ def _evaluate_term(name: str) -> int:
         return lands.known_things & ~lands.several if name == "lands_one" else lands.several
     if name in load_rules():
         return claim_by_rules(name).yes
-    raise ValueError(f"rules.txt: got {name!r}, allowed: an attribute, a limit or a region")
+    raise ValueError(f"rules.txt: got {name!r}, allowed: an attribute, =TOPIC, a limit or a region")

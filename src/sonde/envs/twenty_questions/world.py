@@ -33,6 +33,8 @@ from .tables import (
 NOW = 2025
 _SLACK = 3
 """Years of doubt about an age."""
+_CENTURY, _HISTORY = 100.0, 1000.0
+"""Years: what `under_a_century` is younger than, and what `older_than_history` is older than."""
 
 
 class TopicColumns:
@@ -83,15 +85,19 @@ class TopicColumns:
 
     def begun(self, when: Interval) -> Claim:
         """Claim that it was made, built or founded, or began, in these years; false of what nobody makes."""
-        apart = self._people_mask
+        found = self._begun_in_known_years(when)
+        never = claim_by_rules("never_made").yes & ~found.known_things
+        return found._replace(no=found.no | never)
+
+    def _begun_in_known_years(self, when: Interval) -> Claim:
+        """Claim that it began in these years, by its year or by the age of things like it; nobody's birth counts."""
         exact = year_numbers("start").claim_within(when, "begun")
         yes = no = 0
         for name, (low, high) in parse_ranges(load_table("eras").others).items():
             inside, held = when.contains_range(low, high), claim_by_rules(name).yes
             yes, no = yes | (held if inside else 0), no | (held if inside is False else 0)
         found = fill_unknown(exact, Claim("era", yes & ~no, no & ~yes))
-        never = claim_by_rules("never_made").yes & ~found.known_things
-        return found._replace(yes=found.yes & ~apart, no=found.no & ~apart | never)
+        return found._replace(yes=found.yes & ~self._people_mask, no=found.no & ~self._people_mask)
 
     def was(self, when: Interval) -> Claim:
         """Claim that it was, lived or happened in these years; what began before may have gone on."""
@@ -102,13 +108,14 @@ class TopicColumns:
         return begun._replace(no=begun.no & self.begun(Interval(when.high + 1, math.inf)).yes)
 
     def age(self, asked: Interval) -> Claim:
-        """Claim the age of the living, and of what began in a known year."""
+        """Claim the age of the living, of what began in a known year, and of what nobody made."""
         when = Interval(NOW - asked.high - _SLACK, NOW - asked.low + _SLACK)
         sure = Interval(NOW - asked.high + _SLACK * math.isfinite(asked.high), NOW - asked.low - _SLACK)
         living = topic_knowledge().known_topics("alive_now").yes & self._people_mask
         sure = sure if sure.low <= sure.high else when
-        yes = self.born(sure).yes & living | self.begun(sure).yes
-        return Claim(f"age {asked.low:g}..{asked.high:g}", yes, self.born(when).no & living | self.begun(when).no)
+        yes = self.born(sure).yes & living | self._begun_in_known_years(sure).yes
+        no = self.born(when).no & living | self._begun_in_known_years(when).no
+        return fill_unknown(Claim(f"age {asked.low:g}..{asked.high:g}", yes, no), _claim_natural_age(asked))
 
     def age_at_death(self, asked: Interval) -> Claim:
         """Claim the age at death, within the year that is in doubt; unknown of the living."""
@@ -215,6 +222,15 @@ _USUAL = word_set("determiners") | frozenset(
     ("typical", "average", "normal", "adult", "standard", "regular", "size", "of", "full", "grown")
 )
 """What says nothing of a thing that is compared with."""
+
+
+def _claim_natural_age(asked: Interval) -> Claim:
+    """Claim the age in years of what is older than all history (`older_than_history`: the moon, gold, fear), and of
+    what does not live or last a century (`under_a_century`: a dog, a heart, a cloud)."""
+    lasting, brief = claim_by_rules("older_than_history").yes, claim_by_rules("under_a_century").yes
+    yes = lasting if asked.low <= _HISTORY and asked.high == math.inf else 0
+    no = (lasting if asked.high <= _HISTORY else 0) | (brief if asked.low >= _CENTURY else 0)
+    return Claim("natural age", yes, no & ~yes)
 
 
 def _compare_on_scale(on: Scale, more: bool, words: Words) -> Claim | None:
