@@ -12,25 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.runs.store import Run
 from tests.cases import each
 
-from .test_cli import mistake, process, write_config
+from .invoke import failure, invoke
+from .test_cli import process, write_config
 
 COMMANDS = [
     "list", "show", "play", "eval", "rollout", "rescore", "compare", "audit", "read", "report", "view", "export",
     "elicit", "train", "paprika", "leaderboard",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
 
 
 # --- mistakes ------------------------------------------------------------------------------------------------------
@@ -91,7 +84,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
 def test_a_mistake_is_named(args: list[str], says: str) -> None:
     Path("env.yaml").write_text("env: mastermind\n")
     Path("agent.yaml").write_text("env: {name: mastermind}\nseats: {agent: random}\n")
-    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", mistake(*args)).split())
+    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", failure(*args)).split())
     assert not Path("runs").exists(), "nothing is written before everything is known to be right"
 
 
@@ -166,7 +159,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
 
 @each("command", COMMANDS)
 def test_help_explains_every_option(command: str) -> None:
-    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    text = invoke(command, "--help", columns=200).output
     found = sonde_command(command)
     assert found.help and " ".join(found.help.split())[:60].replace("`", "") in " ".join(text.split()).replace("`", "")
     for parameter in found.params:
@@ -178,7 +171,7 @@ def test_help_explains_every_option(command: str) -> None:
 
 
 def test_help_groups_the_commands() -> None:
-    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    text = invoke("--help").output
     groups = ["Play and evaluate", "Look at runs", "Beliefs", "Train", "Environments", "Data and models"]
     assert [line.strip("╭╮─ ") for line in text.splitlines() if line.startswith("╭")] == ["Options", *groups]
 
@@ -190,9 +183,7 @@ def sonde_command(name: str) -> Any:
 
 
 def test_help_tells_defaults_that_depend_on_the_command() -> None:
-    texts = {
-        c: " ".join(CliRunner().invoke(app, [c, "--help"], env={"COLUMNS": "200"}).output.split()) for c in COMMANDS
-    }
+    texts = {c: " ".join(invoke(c, "--help", columns=200).output.split()) for c in COMMANDS}
     assert "Samples per task. [default: (4)]" in texts["eval"]
     assert "Samples per task. [default: (1)]" in texts["rollout"]
     assert "train, test, or another of the preset. [default: (train)]" in texts["rollout"]

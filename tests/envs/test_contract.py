@@ -99,14 +99,11 @@ def test_play_is_the_same_in_every_process() -> None:
     """Nothing hangs on the order of sets, which changes with the seed of Python's hashes."""
     runs = [
         subprocess.run(
-            [sys.executable, "-c", DIGESTS],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            text=True,
-            capture_output=True,
+            [sys.executable, "-c", DIGESTS], env={**os.environ, "PYTHONHASHSEED": seed}, text=True, capture_output=True,
             check=False,
         )
         for seed in ("1", "2")
-    ]
+    ]  # fmt: skip
     assert all(run.returncode == 0 for run in runs), runs[0].stderr
     assert runs[0].stdout == runs[1].stdout
     assert len(runs[0].stdout.splitlines()) >= len(sonde.names())

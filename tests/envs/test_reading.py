@@ -269,13 +269,8 @@ def test_conversations_hear_framed_messages_as_plain_ones(name: str) -> None:
 
 def test_a_refusal_inside_a_message_is_left_in_it() -> None:
     for said in (
-        '"Yes" or "no"?',
-        "*Is it* alive, *really*?",
-        "He said: 'no.'",
-        "`a` and `b`",
-        "Answer: Paris",
-        "(really?)",
-    ):
+        '"Yes" or "no"?', "*Is it* alive, *really*?", "He said: 'no.'", "`a` and `b`", "Answer: Paris", "(really?)",
+    ):  # fmt: skip
         assert read_message(said) == read_message(tag_answer(said)) == said
 
 

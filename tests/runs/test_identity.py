@@ -10,13 +10,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from typer.testing import CliRunner
 
-from sonde.cli.app import app
 from sonde.core import SondeError, StoreError, UserError
 from sonde.evaluation.run_evaluation import remove_run
 from sonde.runs.store import Run, RunWriter, discard_run
 
+from ..cli.invoke import invoke as run_command
 from ..train.asking import WORDS, Asking
 from ..train.tiny import tiny_model, tiny_tokenizer
 
@@ -38,7 +37,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def invoke(*args: str) -> Any:
-    return CliRunner().invoke(app, [*args, *SAMPLED], env={"COLUMNS": "120"})
+    return run_command(*args, *SAMPLED, columns=120)
 
 
 def evaluate_model(*args: str) -> dict[str, Any]:

@@ -119,11 +119,8 @@ def test_online_training_is_tied_to_its_model_and_its_tasks(model: str, tmp_path
     learn_online(model, of("grpo", given), [Game(ENV, tasks, "asking")])
     with pytest.raises(UserError, match="another base model"):
         learn_online(
-            write(tmp_path / "other", 1),
-            of("grpo", given),
-            [Game(ENV, tasks, "asking")],
-            resume=True,
-        )
+            write(tmp_path / "other", 1), of("grpo", given), [Game(ENV, tasks, "asking")], resume=True,
+        )  # fmt: skip
     with pytest.raises(UserError, match="resume: online: games"):
         learn_online(model, of("grpo", given), [Game(ENV, tasks[::-1], "asking")], resume=True)
 

@@ -38,13 +38,9 @@ def tiny_tokenizer(words: Sequence[str] | str = WORDS) -> Any:
     raw = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        unk_token="<unk>",
-        eos_token="<|end|>",
-        pad_token="<|end|>",
-        additional_special_tokens=list(SPECIALS[2:]),
-        clean_up_tokenization_spaces=False,
-    )
+        tokenizer_object=raw, unk_token="<unk>", eos_token="<|end|>", pad_token="<|end|>",
+        additional_special_tokens=list(SPECIALS[2:]), clean_up_tokenization_spaces=False,
+    )  # fmt: skip
     fast.chat_template = TEMPLATE
     return fast
 
@@ -87,16 +83,12 @@ def row(rng: Rng, turns: int = 2, *, vocab: int = 59, longest: int = 5) -> Row:
         turn.extend([-1] * prompt + [i] * said)
     nan = float("nan")
     return Row(
-        ids=ids,
-        agent=bytes(agent),
-        turns=turn,
-        logprobs=array("d", [-rng.random() * 3 if a else nan for a in agent]),
+        ids=ids, agent=bytes(agent), turns=turn, logprobs=array("d", [-rng.random() * 3 if a else nan for a in agent]),
         temperatures=array("d", [1.0 if a else nan for a in agent]),
-        weights=array("i", [0 if a else -1 for a in agent]),
-        versions=("0",),
+        weights=array("i", [0 if a else -1 for a in agent]), versions=("0",),
         advantages=array("d", [rng.gauss(0, 1) if a else 0.0 for a in agent]),
         reference=array("d", [-rng.random() * 3 if a else nan for a in agent]),
-    )
+    )  # fmt: skip
 
 
 def sample(seed: int, *, rows: int = 1, turns: int = 2, group: str = "", longest: int = 5) -> Sample:
@@ -104,16 +96,10 @@ def sample(seed: int, *, rows: int = 1, turns: int = 2, group: str = "", longest
     rng = Rng(derive(seed, "sample"))
     won = seed % 2 == 0
     return Sample(
-        rows=tuple(row(rng, turns, longest=longest) for _ in range(rows)),
-        trajectory=f"trajectory-{seed}",
-        group=group or f"group-{seed // 2}",
-        task=f"task-{seed // 2}",
-        env="maze",
-        kind="win" if won else "loss",
-        score=float(won),
-        rewards=(0.0,) * (turns - 1) + (float(won),),
-        tags={},
-    )
+        rows=tuple(row(rng, turns, longest=longest) for _ in range(rows)), trajectory=f"trajectory-{seed}",
+        group=group or f"group-{seed // 2}", task=f"task-{seed // 2}", env="maze", kind="win" if won else "loss",
+        score=float(won), rewards=(0.0,) * (turns - 1) + (float(won),), tags={},
+    )  # fmt: skip
 
 
 def samples(n: int, **options: Any) -> list[Sample]:

@@ -78,12 +78,9 @@ EVERYTHING = Sampling(max_new_tokens=50, temperature=0.7, top_p=0.9, min_p=0.3, 
 def test_a_reasoning_model_is_asked_as_it_wants_to_be() -> None:
     c, server, model = ask(strict(REASONING), sampling=EVERYTHING)
     assert server.requests[-1].body == {
-        "model": "m",
-        "messages": [{"role": "user", "content": "Hello?"}],
-        "max_completion_tokens": 50,
-        "seed": 5,
+        "model": "m", "messages": [{"role": "user", "content": "Hello?"}], "max_completion_tokens": 50, "seed": 5,
         "stop": ["END"],
-    }
+    }  # fmt: skip
     assert c.unsent == ("min_p", "temperature", "top_p")
     assert (len(server.requests), model.stats.calls, model.stats.failures, model.stats.retries) == (5, 1, 0, 0)
 
@@ -272,13 +269,8 @@ def test_hostile_refusals_are_read() -> None:
     for _ in range(50):
         deep = {"loc": [deep, "min_p"]}
     for body in (
-        json.dumps(deep).encode(),
-        b"[" * 100_000,
-        b"\xff",
-        b"null",
-        b"7",
-        json.dumps({"param": {"a": 1}}).encode(),
-    ):
+        json.dumps(deep).encode(), b"[" * 100_000, b"\xff", b"null", b"7", json.dumps({"param": {"a": 1}}).encode(),
+    ):  # fmt: skip
         assert refused_fields(body, ("min_p",)) <= {"min_p"}
     echo = {"error": {"message": "no"}, "input": {"min_p": 0.3, "message": "temperature"}, "body": "seed"}
     assert named_fields(json.dumps(echo).encode(), ("min_p", "temperature", "seed")) == frozenset()

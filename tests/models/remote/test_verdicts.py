@@ -82,14 +82,11 @@ def second(model: Http, said: str, told: str) -> Any:
 @each(
     "when, said, told, kind",
     [
-        (too_long, "word " * 4_000, "A wall.", ContextFull),
-        (too_long, "左へ行く。" * 2_000, "A wall.", ContextFull),
-        (too_long, "left", "wall " * 4_000, ContextFull),
-        (names_it, "I throw the grenade.", "A wall.", ContentRefused),
-        (names_it, "left", "There is a grenade.", ContentRefused),
-        (wants_one_turn, "left", "A wall.", UserError),
+        (too_long, "word " * 4_000, "A wall.", ContextFull), (too_long, "左へ行く。" * 2_000, "A wall.", ContextFull),
+        (too_long, "left", "wall " * 4_000, ContextFull), (names_it, "I throw the grenade.", "A wall.", ContentRefused),
+        (names_it, "left", "There is a grenade.", ContentRefused), (wants_one_turn, "left", "A wall.", UserError),
     ],
-)
+)  # fmt: skip
 @each("status", [400, 403, 422])
 def test_what_a_refusal_is_about(
     when: Callable[[dict[str, Any]], bool], said: str, told: str, kind: type[Exception], status: int
