@@ -38,8 +38,7 @@ def ask(person: int, topic: str) -> CaseAct:
         ("Where were you last night, Sven?", ask(0, "alibi")),
         ("I'd like to interview Wanda Achterberg, the marine biologist, and ask her where she was.", ask(3, "alibi")),
         ("Can you tell me where Zofia was?", ask(1, "alibi")),
-        ("Thank you, Sven. Now, Zofia, where were you?", ask(1, "alibi")),
-        ("where were you nikhil", ask(2, "alibi")),
+        ("Thank you, Sven. Now, Zofia, where were you?", ask(1, "alibi")), ("where were you nikhil", ask(2, "alibi")),
         ("What does the cook know about Farah's death?", ask(0, "death")),
         ("Zofia hides her hands. Let me see her sleeves.", CaseAct("examine", "p1")),
         ("Did Sven know the code?", ask(0, "access")),
@@ -49,23 +48,19 @@ def ask(person: int, topic: str) -> CaseAct:
         ("Sven, were you in the gangway?", ask(0, "scene")),
         ("Did anyone see you outside the sample lab, Sven?", ask(0, "scene")),
         ("Zofia, you are a doctor. How did Farah die?", ask(1, "death")),
-        ("Sven, who do you think killed Farah?", ask(0, "others")),
-        ("Ask Wanda what she saw.", ask(3, "others")),
-        ("Did Wanda see Sven?", ask(3, "p0")),
-        ("Wanda, is Nikhil the killer?", ask(3, "p2")),
+        ("Sven, who do you think killed Farah?", ask(0, "others")), ("Ask Wanda what she saw.", ask(3, "others")),
+        ("Did Wanda see Sven?", ask(3, "p0")), ("Wanda, is Nikhil the killer?", ask(3, "p2")),
         ("Given that Nikhil has a motive, ask Zofia whether she saw Nikhil.", ask(1, "p2")),
-        ("check the ship's log", CaseAct("check", "r0")),
-        ("Review the winch camera footage.", CaseAct("check", "r2")),
+        ("check the ship's log", CaseAct("check", "r0")), ("Review the winch camera footage.", CaseAct("check", "r2")),
         ("Go to the galley and talk to the harbour pilot.", CaseAct("check", "r4")),
         ("Sven says he was in the mess. Let me ask the fisheries observer.", CaseAct("check", "r6")),
         ("go to the galley and look around", CaseAct("examine", "l5")),
         ("Examine the crime scene.", CaseAct("examine", "l0")),
         ("Compare the knot with the way Zofia ties her laces.", CaseAct("examine", "p1")),
-        ("Look at the murder weapon.", CaseAct("examine", "i1")),
-        ("Read Sven's letter.", CaseAct("examine", "i6")),
+        ("Look at the murder weapon.", CaseAct("examine", "i1")), ("Read Sven's letter.", CaseAct("examine", "i6")),
         ("What does the diary page say about Wanda?", CaseAct("examine", "i8")),
     ],
-)
+)  # fmt: skip
 def test_acts_by_hand(said: str, act: CaseAct) -> None:
     assert read_case_message(SHIP, said) == ReadAct("act", act)
 
