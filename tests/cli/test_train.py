@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from sonde.train import objectives
 
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
-from ..train.tiny import tiny_model, tiny_tokenizer
+from ..train.tiny import knowing
 from .invoke import failure, invoke, run
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
@@ -29,12 +30,14 @@ GRPO = ["train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "
 SAMPLING = ["-o", "temperature=1.0", "-o", "min_p=0.0", "-o", "test_temperature=1.0", "-o", "test_min_p=0.0"]
 
 
+@pytest.fixture(scope="module")
+def written_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return knowing(WORDS, tmp_path_factory.mktemp("model"))
+
+
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    tokenizer = tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
+def _model_in_the_working_folder(working_folder: Path, written_model: str) -> None:
+    shutil.copytree(written_model, working_folder / "model")
 
 
 def play(folder: str = "played") -> str:

@@ -16,15 +16,10 @@ from sonde import Message, Sampling, UserError
 from sonde.models.http import Http
 from tests.cases import each
 
-from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
+from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on, openai_key  # noqa: F401 (a fixture)
 from .server import Server, chat, reply, says, slowly
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def test_request_and_completion() -> None:

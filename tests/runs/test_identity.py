@@ -17,7 +17,7 @@ from sonde.runs.store import Run, RunWriter, discard_run
 
 from ..cli.invoke import invoke as run_command
 from ..train.asking import WORDS, Asking
-from ..train.tiny import tiny_model, tiny_tokenizer
+from ..train.tiny import knowing
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
 SAMPLED = ["-o", "seats.agent.temperature=1.0", "-o", "seats.agent.max_new_tokens=2", "-n", "2"]
@@ -25,9 +25,7 @@ SAMPLED = ["-o", "seats.agent.temperature=1.0", "-o", "seats.agent.max_new_token
 
 def write(seed: int, folder: str = "rpo/model") -> None:
     """Another model, at the same path."""
-    words = tiny_tokenizer(WORDS)
-    tiny_model(seed, vocab=len(words), initializer_range=0.05).save_pretrained(folder)
-    words.save_pretrained(folder)
+    knowing(WORDS, Path(folder), seed)
 
 
 @pytest.fixture(autouse=True)

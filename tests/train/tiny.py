@@ -66,10 +66,12 @@ def where(model: Any, tensors: Any) -> dict[str, Any]:
     return {name: t.to(model.device) if hasattr(t, "to") else t for name, t in tensors.items()}
 
 
-def write(folder: Path, seed: int = 0) -> Path:
-    """The folder, with model and tokenizer in it."""
-    tiny_model(seed).save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
+def write(folder: Path, seed: int = 0, words: str = WORDS, *, template: str = TEMPLATE, **changes: Any) -> Path:
+    """The folder, with a model and the tokenizer of these words in it."""
+    tokenizer = tiny_tokenizer(words)
+    tokenizer.chat_template = template
+    tiny_model(seed, vocab=len(tokenizer), **changes).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -122,12 +124,9 @@ def bare(given: Sample) -> Sample:
     return replace(given, rows=rows)
 
 
-def knowing(words: Sequence[str] | str, folder: Path) -> str:
+def knowing(words: str, folder: Path, seed: int = 0) -> str:
     """A folder with a random model that knows a game's few words, and what it says is far from certain."""
-    tokenizer = tiny_tokenizer(words)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return str(write(folder, seed, words, initializer_range=0.05))
 
 
 def train_offline(

@@ -26,7 +26,7 @@ from sonde.models.remote.adapting import (
 from sonde.models.remote.retry import EndpointWarning
 from tests.cases import each
 
-from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
+from ..endpoint import ASKED, HELLO, ask, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Request, Server, reply, says
 
 pytestmark = pytest.mark.filterwarnings(
@@ -34,11 +34,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::sonde.models.remote.retry.EndpointWarning",
     "ignore::sonde.models.remote.verdicts.ConversationWarning",
 )
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def strict(refuse: Callable[[dict[str, Any]], tuple[int, object] | None], then: Handler | None = None) -> Handler:

@@ -18,18 +18,13 @@ from sonde.models.remote.openai_chat import ROOM, max_reply_bytes
 from sonde.models.remote.retry import TroubleWarning
 from tests.cases import each
 
-from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
+from ..endpoint import ASKED, HELLO, KEY, ask, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning"),
     pytest.mark.filterwarnings("ignore::sonde.models.remote.verdicts.ConversationWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 @each(

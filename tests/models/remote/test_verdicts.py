@@ -21,18 +21,13 @@ from sonde.models.remote.verdicts import ConversationWarning, stated_verdict
 from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from tests.cases import each
 
-from ..endpoint import KEY, on
+from ..endpoint import on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Request, Server, chat, reply, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.verdicts.ConversationWarning")
 WORDS = '{"oops": "Nein, so nicht."}'
 ROOM = 3_000
 """Tokens of the servers here: one for a digit with its blank, one for four bytes of anything else."""
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def tokens(body: dict[str, Any]) -> int:
