@@ -10,13 +10,16 @@ from typer.testing import CliRunner, Result
 from sonde.cli.app import app
 from sonde.core import SondeError
 
+COLUMNS = 100
+"""The width of the terminal; modules of this folder set it by a constant of the same name."""
 
-def invoke(*args: str, columns: int = 80, **more: Any) -> Result:
+
+def invoke(*args: str, columns: int = 0, **more: Any) -> Result:
     """Run the command on a terminal of this width; `more` goes to `CliRunner.invoke`."""
-    return CliRunner().invoke(app, list(args), env={"COLUMNS": str(columns)}, **more)
+    return CliRunner().invoke(app, list(args), env={"COLUMNS": str(columns or COLUMNS)}, **more)
 
 
-def run(*args: str, columns: int = 80) -> str:
+def run(*args: str, columns: int = 0) -> str:
     """What a command that succeeds prints."""
     result = invoke(*args, columns=columns)
     assert result.exit_code == 0, (result.output, result.exception)
@@ -28,11 +31,11 @@ def run_json(*args: str) -> Any:
     return json.loads(run(*args, "--json"))
 
 
-def failure(*args: str, columns: int = 80) -> str:
+def failure(*args: str, columns: int = 0) -> str:
     """The message of a command that fails, as `sonde.cli.main` would print it."""
     result = invoke(*args, columns=columns)
     assert result.exit_code != 0, result.output
-    if isinstance(result.exception, SondeError):
+    if isinstance(result.exception, (SondeError, OSError)):
         return str(result.exception)
     assert isinstance(result.exception, SystemExit), f"a defect, not a mistake: {result.exception!r}"
     return result.output

@@ -24,6 +24,8 @@ from tests.cases import each
 from ..models.server import Server, reply
 from .invoke import failure, invoke, run, run_json
 
+COLUMNS = 80
+
 FAKE = [
     "--model",
     "fake",

@@ -17,6 +17,8 @@ from tests.cases import Checks, each
 from ..models.server import Handler, Request, Server, says
 from .invoke import run
 
+COLUMNS = 80
+
 
 def list_seated() -> list[tuple[str, str]]:
     """Environments and presets in which somebody else than the agent speaks."""

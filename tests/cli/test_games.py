@@ -18,6 +18,8 @@ from sonde.runs.task_files import has_splits
 
 from .invoke import failure, run
 
+COLUMNS = 120
+
 QUICK = ["--agent", "random", "-n", "1", "-k", "1", "--no-gains"]
 
 

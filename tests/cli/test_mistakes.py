@@ -20,6 +20,8 @@ from tests.cases import each
 from .invoke import failure, invoke
 from .test_cli import process, write_config
 
+COLUMNS = 80
+
 COMMANDS = [
     "list", "show", "play", "eval", "rollout", "rescore", "compare", "audit", "read", "report", "view", "export",
     "elicit", "train", "paprika", "leaderboard",

@@ -20,6 +20,8 @@ from tests.cases import each
 from ..models.server import Server, says
 from .invoke import failure, invoke, run
 
+COLUMNS = 80
+
 # --- names ---------------------------------------------------------------------------------------------------------
 
 WHERE = [

@@ -12,6 +12,8 @@ from tests.cases import each
 
 from .invoke import invoke
 
+COLUMNS = 80
+
 ENV = sonde.make("mastermind")
 CODE = str(ENV.tasks("test")[3].hidden)
 

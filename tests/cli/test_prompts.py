@@ -16,6 +16,8 @@ from tests.cases import Checks, each
 
 from .invoke import invoke, run
 
+COLUMNS = 120
+
 
 def replace_text(path: str, old: str, new: str) -> None:
     text = Path(path).read_text()

@@ -12,6 +12,8 @@ from tests.cases import each
 
 from .invoke import failure, run, run_json
 
+COLUMNS = 80
+
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
 """The games of the paper's table 4 and the one it trains on."""

@@ -56,6 +56,8 @@ from dataclasses import dataclass
 from sonde.train.objectives.sft import SFT
 from sonde.train.types import Loss
 
+COLUMNS = 120
+
 
 @dataclass(frozen=True, kw_only=True)
 class Half(SFT):
@@ -184,7 +186,7 @@ def test_training_while_playing() -> None:
 
 def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     args = [*GRPO, "-o", "settings.batch_size=8", "-o", "settings.max_steps=3", "-o", "online.k=4"]
-    result = invoke(*args, "--report", "page.html")
+    result = invoke(*args, "--report", "page.html", columns=80)
     assert result.exit_code == 0, result.exception
     header, line, *rows = result.stdout.splitlines()[:5]
     assert header.split()[:3] == ["step", "won", "%"] and "nll" in header.split()

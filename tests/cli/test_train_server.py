@@ -15,6 +15,8 @@ from sonde.train.training_folder import HISTORY
 from ..models.engines import VllmDouble
 from .invoke import failure, invoke
 
+COLUMNS = 120
+
 GRPO = ("train", "grpo", "maze", "--preset", "pairs", "--model", "sonde-tiny-maze", "--settings", "tiny_grpo")
 
 

@@ -313,6 +313,7 @@ def test_files_hold_no_address_no_key_and_no_folder_of_their_author(text: str, s
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tests.cli.invoke.COLUMNS", 80)
 
 
 PLAY = ("eval", "--suite", "mtp", "word_guess", "circuit_decoding", "--agent", "floor", "-n", "3", "-k", "2")

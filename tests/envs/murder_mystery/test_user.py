@@ -54,7 +54,7 @@ def test_answers_that_reveal_nothing(said: str, words: str) -> None:
 @cache
 def draw_truths() -> list[Truth]:
     rng = random.Random(3)
-    return [KNOWN.frame.model.draw_truth(rng) for _ in range(6000)]
+    return [KNOWN.frame.model.draw_truth(rng) for _ in range(4000)]
 
 
 @each("said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."])
