@@ -101,7 +101,7 @@ def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: s
     line = "???" if junk else "Goal reached"
     fake = sonde.make("users:llm", model=sonde.make("models:fake", script=(line,)))
     seats = {seat: fake for seat in made.spec.seats if seat != AGENT}
-    for t in collect_trajectories(made, {AGENT: agent, **seats}, made.tasks("test")[:3], Plan()):
+    for t in collect_trajectories(made, {AGENT: agent, **seats}, made.tasks("test")[:1], Plan()):
         spoken = Counter(act.seat for act in t.acts)
         for seat, n in spoken.items():
             usual, again = made.acts(seat)

@@ -231,7 +231,7 @@ DRESSES = st.lists(st.sampled_from(FRAMES), max_size=4).map(nest_frames)
 
 
 @pytest.mark.parametrize("name", IN_TAGS + MOVES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_framed_answer_is_read_as_the_plain_one(name: str, data: st.DataObject) -> None:
     s = data.draw(st.sampled_from(situations(name)))
@@ -242,7 +242,7 @@ def test_a_framed_answer_is_read_as_the_plain_one(name: str, data: st.DataObject
 
 
 @pytest.mark.parametrize("name", [n for n in IN_TAGS + MOVES if n != "cellular_automata"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_text_about_an_answer_never_wins(name: str, data: st.DataObject) -> None:
     s = data.draw(st.sampled_from(situations(name)))

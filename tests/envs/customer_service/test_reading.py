@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde._util.folders import data_file
@@ -101,7 +101,6 @@ FRAMES = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(PRODUCTS), st.data())
 def test_a_question_is_the_same_in_any_frame(name: str, data: st.DataObject) -> None:
     """Whoever is answered is answered alike, whatever courtesy the question wears."""
@@ -113,7 +112,6 @@ def test_a_question_is_the_same_in_any_frame(name: str, data: st.DataObject) -> 
         assert read_support_message(name, said) in (plain, read_support_message(name, question)), said
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400), st.sampled_from(PRODUCTS))
 def test_any_text_can_be_read(text: str, name: str) -> None:
     assert read_support_message(name, text) == read_support_message(name, text)
