@@ -207,7 +207,7 @@ def test_without_a_sale_only_the_codes_reward_pays(reward: str, share: int, paid
 
 
 def test_the_codes_reward_keeps_the_contract() -> None:
-    check_env(sonde.make("car_dealer", reward="fancy"), episodes=8)
+    check_env(sonde.make("car_dealer", reward="fancy"), episodes=4)
 
 
 def test_an_unknown_reward_is_refused() -> None:
