@@ -232,7 +232,7 @@ def test_posterior_agrees_with_the_simulator() -> None:
     task = next(t for t in env.tasks("train") if len(t.public["arms"]) == 3)
     first, second, _ = task.public["arms"]
     seen: dict[tuple[int, ...], list[str]] = {}
-    for seed in range(3000):
+    for seed in range(6000):
         ep = Episode.begin(env, task, seed=seed)
         for arm in (first, second, first):
             ep = ep.step(env.say(arm))

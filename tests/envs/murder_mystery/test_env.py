@@ -259,14 +259,14 @@ def test_posterior_equals_the_share_of_worlds_that_reply_alike() -> None:
     messages = ["Check the hatch record.", "Sven, did you know the code?", "Zofia, what do you know about Nikhil?"]
     wanted = [answer_message(known, m, GOAL) for m in messages]
     counts = [0] * len(known.frame.people)
-    for _ in range(6000):
+    for _ in range(12_000):
         truth = known.frame.model.draw_truth(rng)
         if all(answer_message(Case(known.frame, truth), m, GOAL) == w for m, w in zip(messages, wanted, strict=True)):
             counts[truth.culprit] += 1
     found = play(begin(), *messages).filter()
     assert isinstance(found, MysteryFilter)
     n = sum(counts)
-    assert n > 150
+    assert n > 300
     for share, p in zip(counts, found.posterior, strict=True):
         assert abs(share / n - p) < 4 * (p * (1 - p) / n) ** 0.5 + 0.005
 
