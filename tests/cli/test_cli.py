@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import sonde
-from sonde.cli.app import app
-from sonde.core import Env, SondeError
+from sonde.core import Env
 from sonde.models.remote.verdicts import ConversationWarning
 from sonde.runs.limits import BudgetWarning
 from sonde.runs.store import Run
 from tests.cases import each
 
 from ..models.server import Server, reply
+from .invoke import failure, invoke, run, run_json
+
+COLUMNS = 80
 
 FAKE = [
     "--model",
@@ -31,38 +33,6 @@ FAKE = [
     'seats.agent.model.pattern=["<Answer>{0|1}{2|3}00</Answer>", "<Answer>0123</Answer>", "?"]',
 ]
 SMALL = ["-o", "env.length=3", "-o", "env.digits=5"]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(app, list(args), env={"COLUMNS": "80"})
-
-
-def run(*args: str) -> str:
-    """What a command that succeeds prints."""
-    result = invoke(*args)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def as_json(*args: str) -> Any:
-    return json.loads(run(*args, "--json"))
-
-
-def mistake(*args: str) -> str:
-    """The message of a command that fails, as `sonde.cli.main` would print it."""
-    result = invoke(*args)
-    assert result.exit_code != 0, result.output
-    if isinstance(result.exception, SondeError):
-        return str(result.exception)
-    assert isinstance(result.exception, SystemExit), f"a defect, not a mistake: {result.exception!r}"
-    return result.output
 
 
 def process(*args: str, **settings: Any) -> subprocess.CompletedProcess[str]:
@@ -79,15 +49,15 @@ def test_list_names_everything() -> None:
     for kind in ("envs", "agents", "models", "objectives"):
         for name in sonde.names(kind):
             assert re.search(rf"^{name} ", text, re.MULTILINE)
-    assert set(as_json("list", "agents")["agents"]) == set(sonde.names("agents"))
-    assert all(as_json("list")["envs"].values()), "every environment says what it is"
+    assert set(run_json("list", "agents")["agents"]) == set(sonde.names("agents"))
+    assert all(run_json("list")["envs"].values()), "every environment says what it is"
 
 
 @each("name", sonde.names())
 def test_show_tells_the_facts_and_the_opening(name: str) -> None:
     text = " ".join(run("show", name).split())
     env = sonde.make(name)
-    found = as_json("show", name)
+    found = run_json("show", name)
     assert " ".join(env.spec.summary.split()) in text
     assert found["max_turns"] == env.spec.max_turns
     assert found["tasks"] == {split: len(env.tasks(split)) for split in env.splits}
@@ -96,7 +66,7 @@ def test_show_tells_the_facts_and_the_opening(name: str) -> None:
 
 
 def test_show_takes_a_preset() -> None:
-    assert as_json("show", "wordle", "--preset", "lmrl")["preset"] == "lmrl"
+    assert run_json("show", "wordle", "--preset", "lmrl")["preset"] == "lmrl"
 
 
 # --- eval ----------------------------------------------------------------------------------------------------------
@@ -108,7 +78,7 @@ def test_show_takes_a_preset() -> None:
 )
 def test_eval(options: list[str], label: str) -> None:
     args = ["eval", "mastermind", "-n", "3", "-k", "2", *SMALL, *options]
-    (found,) = as_json(*args)
+    (found,) = run_json(*args)
     assert (found["label"], found["n_tasks"], found["k"]) == (label, 3, 2)
     assert sum(found["kinds"].values()) == 6 and found["kinds"]["missing"] == 0
     assert len(Run.load(found["folder"])) == 6
@@ -126,7 +96,7 @@ def test_several_environments_make_one_table_that_fits() -> None:
 
 def test_many_samples_show_mean_at_k_and_pass_at_powers_of_two() -> None:
     args = ["eval", "mastermind", "--agent", "random", "-n", "3", "-k", "128", "--no-gains", *SMALL]
-    (found,) = as_json(*args)
+    (found,) = run_json(*args)
     passes = [found["metrics"][f"pass@{j}"]["mean"] for j in range(1, 129)]
     assert passes == sorted(passes) and passes[0] < passes[-1] and "pass@129" not in found["metrics"]
     mean = found["mean_at"]
@@ -144,7 +114,7 @@ def test_many_samples_show_mean_at_k_and_pass_at_powers_of_two() -> None:
 
 def test_a_budget_beyond_the_own_limit_gives_success_at_every_budget() -> None:
     args = ["eval", "mastermind", "--agent", "random", "-n", "4", "-k", "4", "--no-gains", *SMALL]
-    (long,) = as_json(*args, "--max-turns", "30")
+    (long,) = run_json(*args, "--max-turns", "30")
     assert (long["max_turns"], len(long["within"])) == (30, 30)
     assert long["within"][-1] == long["metrics"]["success"]
     assert long["within"][0]["mean"] < long["within"][-1]["mean"]
@@ -158,33 +128,24 @@ class Endless(Env[None]):
 
 
 def test_an_environment_without_a_turn_limit_of_its_own_says_so() -> None:
-    said = mistake("eval", f"{__name__}:Endless", "--agent", "random", "--max-turns", "5")
+    said = failure("eval", f"{__name__}:Endless", "--agent", "random", "--max-turns", "5")
     assert "Endless: unknown name 'max_turns'" in said
 
 
 def test_another_user_is_named_wherever_runs_are_shown() -> None:
     """Table 2 of ΔBelief-RL: the same agent against several users."""
     ask = [
-        "eval",
-        "twenty_questions",
-        "--agent",
-        "twenty_questions",
-        "-n",
-        "2",
-        "-k",
-        "1",
-        "--no-gains",
-        "--max-turns",
+        "eval", "twenty_questions", "--agent", "twenty_questions", "-n", "2", "-k", "1", "--no-gains", "--max-turns",
         "3",
-    ]
-    (own,) = as_json(*ask)
+    ]  # fmt: skip
+    (own,) = run_json(*ask)
     swap = ["-o", "seats.user.name=users:llm", "-o", "seats.user.model.name=models:fake"]
-    (other,) = as_json(*ask, *swap, "-o", "seats.user.model.script=['no']")
+    (other,) = run_json(*ask, *swap, "-o", "seats.user.model.script=['no']")
     assert (own["others"], other["others"]) == ({}, {"user": "llm (fake)"})
     assert own["label"] == other["label"] == "twenty_questions"
     said = " ".join(run(*ask, *swap, "-o", "seats.user.model.script=['no']").split())
     assert "twenty_questions, twenty_questions: the user is llm (fake), not the environment's own." in said
-    found = as_json("compare", own["folder"], other["folder"])
+    found = run_json("compare", own["folder"], other["folder"])
     assert (found["a"], found["b"]) == ("twenty_questions", "twenty_questions user=llm (fake)")
     run("report", own["folder"], other["folder"], "--out", "page.html")
     page = Path("page.html").read_text("utf-8")
@@ -225,21 +186,21 @@ def test_a_budget_is_kept_and_said() -> None:
 
 
 def test_a_dry_run_plays_nothing(tmp_path: Path) -> None:
-    (found,) = as_json("eval", "mastermind", "-n", "3", "-k", "2", "--dry-run", *FAKE)
+    (found,) = run_json("eval", "mastermind", "-n", "3", "-k", "2", "--dry-run", *FAKE)
     assert (found["episodes"], found["calls"], found["completion_tokens"]) == (6, 72, 72 * 1024)
     assert list(tmp_path.iterdir()) == []
     text = run("eval", "mastermind", "battleship", "-n", "3", "-k", "2", "--dry-run", *FAKE)
     assert "72" in text and "120" in text
-    more = as_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", "--examples", "2", *FAKE)[0]
-    fewer = as_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", *FAKE)[0]
+    more = run_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", "--examples", "2", *FAKE)[0]
+    fewer = run_json("eval", "battleship", "-n", "3", "-k", "2", "--dry-run", *FAKE)[0]
     assert more["prompt_tokens"] > fewer["prompt_tokens"], "examples are paid for in every call"
-    (free,) = as_json("eval", "mastermind", "-n", "3", "--dry-run", "--agent", "random")
+    (free,) = run_json("eval", "mastermind", "-n", "3", "--dry-run", "--agent", "random")
     assert (free["calls"], free["prompt_tokens"], free["completion_tokens"]) == (0, 0, 0)
 
 
 def test_options_reach_the_run() -> None:
     options = ["--max-turns", "2", "--seed", "5", "--split", "train", "--temperature", "0", "--context", "last:1"]
-    (found,) = as_json("eval", "battleship", "-n", "2", "-k", "1", *options, "--examples", "1", *FAKE)
+    (found,) = run_json("eval", "battleship", "-n", "2", "-k", "1", *options, "--examples", "1", *FAKE)
     config = Run.load(found["folder"]).config
     assert config["env"]["max_turns"] == found["max_turns"] == 2
     assert (config["seed"], config["split"]) == (5, "train")
@@ -257,7 +218,7 @@ def write_config(tmp_path: Path, **changes: Any) -> str:
 
 
 def test_a_file_is_a_whole_run(tmp_path: Path) -> None:
-    (found,) = as_json("eval", "--config", write_config(tmp_path))
+    (found,) = run_json("eval", "--config", write_config(tmp_path))
     assert (found["k"], found["n_tasks"], found["split"]) == (3, 2, "train")
     assert found["env"]["length"] == 3 and found["agent"]["temperature"] == 0.25
     assert found["metrics"]["bits"] is None
@@ -265,21 +226,16 @@ def test_a_file_is_a_whole_run(tmp_path: Path) -> None:
 
 def test_options_override_the_file_one_by_one(tmp_path: Path) -> None:
     file = write_config(tmp_path)
-    (found,) = as_json(
+    (found,) = run_json(
         "eval", "mastermind", "--config", file, "-k", "1", "--min-p", "0.1", "--gains", "--max-turns", "3"
     )
     assert (found["k"], found["n_tasks"], found["split"]) == (1, 2, "train")
     assert found["env"] == {
-        "name": "mastermind",
-        "preset": "paprika",
-        "length": 3,
-        "digits": 5,
-        "max_turns": 3,
-        "which_answer": "last",
-    }
+        "name": "mastermind", "preset": "paprika", "length": 3, "digits": 5, "max_turns": 3, "which_answer": "last",
+    }  # fmt: skip
     assert (found["agent"]["temperature"], found["agent"]["min_p"]) == (0.25, 0.1)
     assert found["metrics"]["bits"] is not None
-    (other,) = as_json("eval", "battleship", "--config", file, "--agent", "random", "-o", "n_tasks=1")
+    (other,) = run_json("eval", "battleship", "--config", file, "--agent", "random", "-o", "n_tasks=1")
     assert (other["env_name"], other["label"], other["n_tasks"], other["k"]) == ("battleship", "random", 1, 3)
 
 
@@ -295,19 +251,19 @@ def test_rollout_keeps_its_own_defaults_below_the_file(tmp_path: Path) -> None:
 
 
 def evaluated(*options: str) -> tuple[str, Any]:
-    (found,) = as_json("eval", "mastermind", "-n", "4", "-k", "2", *SMALL, *options)
+    (found,) = run_json("eval", "mastermind", "-n", "4", "-k", "2", *SMALL, *options)
     return found["folder"], found
 
 
 def test_rescore_equals_the_evaluation() -> None:
     folder, first = evaluated("--agent", "random")
-    (again,) = as_json("rescore", folder)
+    (again,) = run_json("rescore", folder)
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
 
 
 def test_rescore_leaves_gains_out_when_asked_to() -> None:
     folder, first = evaluated("--agent", "random")
-    (without,) = as_json("rescore", folder, "--no-gains")
+    (without,) = run_json("rescore", folder, "--no-gains")
     assert first["metrics"]["bits"] is not None and without["metrics"]["bits"] is None
     assert without["metrics"]["success"] == first["metrics"]["success"]
 
@@ -316,14 +272,14 @@ def test_rollout_records_and_rescore_evaluates() -> None:
     args = ["rollout", "mastermind", "made", "--split", "test", "-n", "4", "-k", "2", "--agent", "random", *SMALL]
     assert "8 episodes in made" in run(*args)
     assert not Path("made/evaluation.json").exists()
-    (found,) = as_json("rescore", "made")
+    (found,) = run_json("rescore", "made")
     _, direct = evaluated("--agent", "random")
     assert found["metrics"] == direct["metrics"]
 
 
 def test_compare_pairs_two_runs() -> None:
     (a, one), (b, other) = evaluated("--agent", "entropy"), evaluated("--agent", "random")
-    found = as_json("compare", a, b)
+    found = run_json("compare", a, b)
     assert found["n_tasks"] == 4
     gap = one["metrics"]["success"]["mean"] - other["metrics"]["success"]["mean"]
     assert found["success"]["mean"] == pytest.approx(gap)
@@ -344,9 +300,9 @@ def test_report_and_export() -> None:
     assert {p.name for p in Path("more").iterdir()} == {
         "episodes.jsonl", "episodes.parquet", "turns.jsonl", "turns.parquet",
     }  # fmt: skip
-    found = as_json("export", folder, "--records", "--out", "whole", "--json")
+    found = run_json("export", folder, "--records", "--out", "whole", "--json")
     assert found["written"][-1] == str(Path("whole/records")) and Path("whole/records/acts.parquet").is_file()
-    assert "--records: got '2 runs', allowed: one run" in mistake("export", folder, folder, "--records")
+    assert "--records: got '2 runs', allowed: one run" in failure("export", folder, folder, "--records")
 
 
 def test_a_report_as_figures_and_as_a_table() -> None:
@@ -359,9 +315,9 @@ def test_a_report_as_figures_and_as_a_table() -> None:
     table = run("report", a, b, "--table", "latex")
     assert table.count(r"\midrule") == 1 and table.index("entropy") < table.index("& random &")
     assert run("report", a, "--table", "markdown").startswith("| environment | agent |")
-    assert "--format: got 'pdf', allowed: nothing without --figures" in mistake("report", a, "--format", "pdf")
-    assert "table: unknown name 'latx' (did you mean 'latex'?)" in mistake("report", a, "--table", "latx")
-    assert "figures: format" in mistake("report", a, "--figures", "f", "--format", "bmp")
+    assert "--format: got 'pdf', allowed: nothing without --figures" in failure("report", a, "--format", "pdf")
+    assert "table: unknown name 'latx' (did you mean 'latex'?)" in failure("report", a, "--table", "latx")
+    assert "figures: format" in failure("report", a, "--figures", "f", "--format", "bmp")
 
 
 def test_models_are_listed() -> None:

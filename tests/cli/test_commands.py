@@ -9,13 +9,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
-from sonde.cli.app import COMMANDS, DATASET_COMMANDS, HUB_COMMANDS, MODELS_COMMANDS, app, load_command
+from sonde.cli.app import COMMANDS, DATASET_COMMANDS, HUB_COMMANDS, MODELS_COMMANDS, load_command
 from sonde.cli.commands import Command, command_line
 from sonde.cli.evaluate import EvalCommand, PlayOptions, RolloutCommand
 from sonde.cli.train import TrainCommand
 from tests.cases import each
+
+from .invoke import invoke
 
 ENTRIES = {entry.name: entry for entry in COMMANDS}
 
@@ -73,4 +73,4 @@ def test_a_command_gives_the_line_that_asks_for_it(name: str, command: Command, 
 
 
 def test_mistakes_in_words_that_are_no_options_are_found() -> None:
-    assert CliRunner().invoke(app, ["eval", "--modle", "x"]).exit_code == 2
+    assert invoke("eval", "--modle", "x").exit_code == 2

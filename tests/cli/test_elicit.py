@@ -28,16 +28,8 @@ def test_the_truth_by_turn_is_shown_beside_the_posterior() -> None:
     ask = ("elicit", "runs", "--model", "sonde-tiny-best_arm", "--context", "render", "--template", "answer")
     text = run(*ask, "--candidates", "all")
     for head in (
-        "ln b",
-        "won",
-        "lost",
-        "belief",
-        "exact",
-        "KL",
-        "TV",
-        "calibration (ECE)",
-        "updating, all pairs",
-    ):
+        "ln b", "won", "lost", "belief", "exact", "KL", "TV", "calibration (ECE)", "updating, all pairs",
+    ):  # fmt: skip
         assert head in text
     found = json.loads(run(*ask, "--candidates", "all", "--json"))
     assert found["shown"]["context"] == "render" and found["model"]["model"] == "sonde-tiny-best_arm"

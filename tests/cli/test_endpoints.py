@@ -117,18 +117,8 @@ def test_strict_is_for_endpoints() -> None:
 
 def test_strict_reaches_every_seat_and_cache(here: Path) -> None:
     line = (
-        "eval",
-        "twenty_questions",
-        "--model",
-        "openai:a",
-        "--user",
-        "groq:b",
-        "--cache",
-        "c",
-        "--strict",
-        "-n",
-        "1",
-    )
+        "eval", "twenty_questions", "--model", "openai:a", "--user", "groq:b", "--cache", "c", "--strict", "-n", "1",
+    )  # fmt: skip
     with serving(reply("no", 400)) as server:
         (here / "f.yaml").write_text("n_tasks: 1\n")
         error = failure(*line, "--base-url", server.url, "-o", "seats.agent.model.model.api_key_env=''")

@@ -8,34 +8,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner
-
 import sonde
-from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
 from tests.cases import Checks, each
 
 from ..models.server import Handler, Request, Server, says
+from .invoke import run
+
+COLUMNS = 80
 
 
 def list_seated() -> list[tuple[str, str]]:
     """Environments and presets in which somebody else than the agent speaks."""
     presets = [(name, preset) for name in sonde.names() for preset in sonde.make(name).presets]
     return [(name, preset) for name, preset in presets if len(sonde.make(name, preset=preset).spec.seats) > 1]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def invoke(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args))
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def by_role(answers: dict[str, Handler]) -> Handler:
@@ -56,9 +44,9 @@ def asked(answers: dict[str, Handler], *more: str) -> tuple[dict[str, Any], Coun
             seats += ["--user", "http:user"] if "user" in answers else []
             seats += ["--judge", "http:judge"] if "judge" in answers else []
             args = ["eval", "twenty_questions", "-n", "3", "-k", "1", "--no-gains", *seats, *more, "--json"]
-            (said,) = json.loads(await asyncio.to_thread(invoke, *args, "--dry-run"))
+            (said,) = json.loads(await asyncio.to_thread(run, *args, "--dry-run"))
             assert not server.requests
-            await asyncio.to_thread(invoke, *args)
+            await asyncio.to_thread(run, *args)
             return said, Counter(r.body["model"] for r in server.requests)
 
     return asyncio.run(main())
@@ -98,7 +86,7 @@ def test_prompts_hold_what_others_say() -> None:
 def test_seats_have_lines_of_their_own() -> None:
     seats = ["--model", "http:m", "--base-url", "http://localhost/v1", "--user", "http:u"]
     lines = [
-        line.split() for line in invoke("eval", "guess_my_city", "-n", "5", "-k", "1", *seats, "--dry-run").splitlines()
+        line.split() for line in run("eval", "guess_my_city", "-n", "5", "-k", "1", *seats, "--dry-run").splitlines()
     ]
     calls = {line[0]: line for line in lines if line and line[0] in ("agent", "user", "guess_my_city")}
     assert "200" in calls["guess_my_city"] and "100" in calls["agent"] and {"100", "500"} <= set(calls["user"])
@@ -113,7 +101,7 @@ def test_no_seat_speaks_more_often_than_its_environment_says(env: str, preset: s
     line = "???" if junk else "Goal reached"
     fake = sonde.make("users:llm", model=sonde.make("models:fake", script=(line,)))
     seats = {seat: fake for seat in made.spec.seats if seat != AGENT}
-    for t in collect_trajectories(made, {AGENT: agent, **seats}, made.tasks("test")[:3], Plan()):
+    for t in collect_trajectories(made, {AGENT: agent, **seats}, made.tasks("test")[:1], Plan()):
         spoken = Counter(act.seat for act in t.acts)
         for seat, n in spoken.items():
             usual, again = made.acts(seat)
@@ -127,8 +115,8 @@ def count_made(tmp: Path, config: dict[str, Any]) -> tuple[dict[str, Any], int]:
     path = tmp / f"c{len(list(tmp.glob('c*.yaml')))}.yaml"
     path.write_text(yaml.safe_dump(config))
     args = ["eval", "--config", str(path), "-n", "2", "-k", "1", "--no-gains", "--runs", str(path.with_suffix(""))]
-    (said,) = json.loads(invoke(*args, "--dry-run", "--json"))
-    invoke(*args)
+    (said,) = json.loads(run(*args, "--dry-run", "--json"))
+    run(*args)
     (folder,) = path.with_suffix("").iterdir()
     return said, sum(len(act.action.completions) for t in Run.load(folder) for act in t.acts)
 

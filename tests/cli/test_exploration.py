@@ -6,27 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner
-
-from sonde.cli.app import app
 from sonde.core import AGENT
 from sonde.runs.store import Run
 from tests.cases import each
 
+from .invoke import failure, run
+
 SAYS_ALL = ["Hypothesis: {012|345|678}\nBeliefs: {a|b}\nNote: n\nAction: {0|1|2|3|4|5}"]
 FAKE = ["--model", "fake", "-o", f"seats.agent.model.pattern={json.dumps(SAYS_ALL)}"]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "100"})
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def evaluated(*args: str) -> dict[str, Any]:
@@ -112,12 +99,7 @@ def test_roles_of_a_run_are_scored() -> None:
     assert "combination_lock, 6 episodes" in table and "forgotten" in table and "repeated draws" not in table
 
 
-def refused(*args: str) -> str:
-    """The error that ends a command."""
-    return str(CliRunner().invoke(app, list(args)).exception)
-
-
-def test_roles_of_other_agents_are_refused() -> None:
+def test_roles_of_other_agents_are_failure() -> None:
     folder = evaluated("combination_lock", "--agent", "psrl", "-n", "1", "-k", "1", "--no-gains")["folder"]
-    assert "got another agent's, allowed: agents:llm_psrl" in refused("roles", folder)
-    assert "--draws: got 1, allowed: 2 or more" in refused("roles", folder, "--draws", "1")
+    assert "got another agent's, allowed: agents:llm_psrl" in failure("roles", folder)
+    assert "--draws: got 1, allowed: 2 or more" in failure("roles", folder, "--draws", "1")

@@ -7,35 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from sonde.cli.app import app
 from sonde.cli.games import check_tasks_files, env_config, tasks_file_of
-from sonde.core import SondeError, UserError
+from sonde.core import UserError
 from sonde.evaluation.leaderboard import read_board
 from sonde.evaluation.results import read_result
 from sonde.runs.games import GameConfig
 from sonde.runs.store import Run
 from sonde.runs.task_files import has_splits
 
+from .invoke import failure, run
+
+COLUMNS = 120
+
 QUICK = ["--agent", "random", "-n", "1", "-k", "1", "--no-gains"]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "120"})
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def mistake(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "120"})
-    assert isinstance(result.exception, SondeError), result.output
-    return str(result.exception)
 
 
 def configs(folder: str = "runs") -> dict[str, dict[str, Any]]:
@@ -61,10 +46,10 @@ def test_each_of_several_environments_takes_what_it_has_a_place_for() -> None:
 
 def test_what_none_of_them_has_is_an_error() -> None:
     both = ["eval", "wordle", "maze", *QUICK]
-    assert mistake(*both, "-o", "env.grd=x").startswith("-o env: unknown name 'grd' (did you mean 'grid'?)")
-    assert mistake(*both, "--user", "fake") == "seats: unknown name 'user'; known: agent"
-    assert mistake(*both, "-o", "seats.oponent.name=agents:random").startswith("-o seats: unknown name 'oponent'")
-    assert "wordle has no seat 'user'" in mistake("eval", "wordle", *QUICK, "--user", "fake")
+    assert failure(*both, "-o", "env.grd=x").startswith("-o env: unknown name 'grd' (did you mean 'grid'?)")
+    assert failure(*both, "--user", "fake") == "seats: unknown name 'user'; known: agent"
+    assert failure(*both, "-o", "seats.oponent.name=agents:random").startswith("-o seats: unknown name 'oponent'")
+    assert "wordle has no seat 'user'" in failure("eval", "wordle", *QUICK, "--user", "fake")
 
 
 def test_a_suite_is_played_with_other_partners_and_ranked_among_such() -> None:
@@ -159,7 +144,7 @@ def test_a_training_plays_the_tasks_of_a_file_and_is_tied_to_them() -> None:
     (folder,) = Path("o/episodes").iterdir()
     assert {t.task.hidden["start"] for t in Run.load(folder)} == {(1, 1)}  # type: ignore[index]
     Path("maze.json").write_text(json.dumps([{"start": [1, 3], "goal": [3, 3]}]))
-    assert "train: resume: online: games" in mistake(*trained, "-o", "env.max_turns=9", "--resume")
+    assert "train: resume: online: games" in failure(*trained, "-o", "env.max_turns=9", "--resume")
 
 
 def test_a_training_reads_the_same_from_a_file() -> None:
@@ -173,8 +158,8 @@ def test_a_training_reads_the_same_from_a_file() -> None:
     more = json.loads(run(*GRPO, "--config", "c.yaml", "-o", "settings.max_steps=2", "--dry-run", "--json"))
     assert more[0]["calls"] == 32 * 100, "the command line's environments replace the file's"
     Path("d.yaml").write_text("sources: [maze]")
-    assert "config: unknown name 'sources'" in mistake(*GRPO, "--config", "d.yaml")
-    assert "learns from its own play" in mistake(*GRPO[:2], *GRPO[3:])
+    assert "config: unknown name 'sources'" in failure(*GRPO, "--config", "d.yaml")
+    assert "learns from its own play" in failure(*GRPO[:2], *GRPO[3:])
 
 
 def test_a_training_on_data_of_ones_own() -> None:
@@ -188,8 +173,8 @@ def test_a_training_on_data_of_ones_own() -> None:
     run(*own, "-o", "settings.max_steps=1")
     assert json.loads(Path("o/data.json").read_text())["selected"] == {"records": 4}
     Path("chats.jsonl").write_text('{"messages": [{"role": "user"}]}')
-    assert mistake(*own, "--dry-run").startswith("chats.jsonl: row 0: messages[0]: got {'role': 'user'}")
-    assert "allowed: objectives that learn from their own play" in mistake(*own, "--tasks-file", "x.json")
+    assert failure(*own, "--dry-run").startswith("chats.jsonl: row 0: messages[0]: got {'role': 'user'}")
+    assert "allowed: objectives that learn from their own play" in failure(*own, "--tasks-file", "x.json")
 
 
 def test_a_pipeline_plays_the_tasks_of_files() -> None:

@@ -12,25 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.runs.store import Run
 from tests.cases import each
 
-from .test_cli import mistake, process, write_config
+from .invoke import failure, invoke
+from .test_cli import process, write_config
+
+COLUMNS = 80
 
 COMMANDS = [
     "list", "show", "play", "eval", "rollout", "rescore", "compare", "audit", "read", "report", "view", "export",
     "elicit", "train", "paprika", "leaderboard",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
 
 
 # --- mistakes ------------------------------------------------------------------------------------------------------
@@ -44,7 +39,6 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
     [
         (["show", "masterminf"], "unknown name 'masterminf' (did you mean 'mastermind'?)"),
         (["eval", "masterminf", "--agent", "random"], "did you mean 'mastermind'"),
-        (["eval", "agents:random", "--agent", "random"], "is not an environment"),
         (["eval", "mastermind", "--agent", "randm"], "agent: unknown name 'randm' (did you mean 'random'?)"),
         (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
         (["eval", "--agent", "random"], "config: missing env"),
@@ -55,43 +49,25 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         ([*RANDOM, "--base-url", "http://x/v1"], "--base-url: allowed: only with --model http:NAME"),
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
         ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
-        ([*RANDOM, "--split", "dev"], "split: unknown name 'dev'"),
-        ([*RANDOM, "--max-turns", "0"], "max_turns: got 0"),
-        ([*RANDOM, "--seed", "-1"], "seed: got -1"),
-        ([*RANDOM, "-k", "0"], "k: got 0, allowed: 1 or more"),
         ([*RANDOM, "-k", "x"], "'-k'"),
-        ([*RANDOM, "-n", "0"], "n_tasks: got 0, allowed: 1 or more"),
         ([*RANDOM, "-n", "501"], "n_tasks: got 501, allowed: 1 to 500 for mastermind, split test"),
         ([*RANDOM, "--bogus"], "--bogus"),
-        ([*RANDOM, "-o", "foo"], "-o: got 'foo', allowed: PATH=VALUE"),
-        ([*RANDOM, "-o", "env.length=[1"], "-o env.length: got '[1', allowed: YAML ("),
-        ([*RANDOM, "-o", "env.length=four"], "mastermind: length: got 'four', allowed: a whole number"),
         ([*RANDOM, "-o", "env.lenght=4"], "unknown name 'lenght' (did you mean 'length'?)"),
         ([*RANDOM, "-o", "n_task=4"], "-o: unknown name 'n_task' (did you mean 'n_tasks'?)"),
         ([*FAKE, "-o", "answer_only=1"], "-o: unknown name 'answer_only' (did you mean 'seats.agent.answer_only'?)"),
         ([*RANDOM, "-o", "preset=lmrl"], "-o: unknown name 'preset' (did you mean 'env.preset'?)"),
-        ([*RANDOM, "-o", "k=many"], "config: k: got 'many', allowed: a whole number"),
         ([*RANDOM, "--config", "gone.yaml"], "config: no file gone.yaml"),
-        (["eval", "--config", "env.yaml"], "config: env: got 'mastermind', allowed: a mapping"),
-        (["eval", "--config", "agent.yaml"], "config: seats.agent: got 'random', allowed: a mapping"),
         (["list", "env"], "kind: unknown name 'env' (did you mean 'envs'?)"),
-        (["compare", "a", "b"], "a: no such run folder"),
-        (["report", "a"], "a: no such run folder"),
-        (["report", "."], ".: no evaluation.json"),
-        (["report"], "folders"),
-        (["export", "a", "b"], "a is not a run folder"),
-        (["rescore", "a"], "a is not a run folder"),
-        (["rollout", "mastermind"], "folder"),
-        (["play", "masterminf"], "did you mean 'mastermind'"),
+        (["compare", "a", "b"], "a: no such run folder"), (["report", "a"], "a: no such run folder"),
+        (["report", "."], ".: no evaluation.json"), (["report"], "folders"),
+        (["export", "a", "b"], "a is not a run folder"), (["rescore", "a"], "a is not a run folder"),
+        (["rollout", "mastermind"], "folder"), (["play", "masterminf"], "did you mean 'mastermind'"),
         (["play", "mastermind", "--task", "500"], "--task: got 500, allowed: 0 to 499"),
-        (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"),
-        (["evil"], "evil"),
+        (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"), (["evil"], "evil"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_named(args: list[str], says: str) -> None:
-    Path("env.yaml").write_text("env: mastermind\n")
-    Path("agent.yaml").write_text("env: {name: mastermind}\nseats: {agent: random}\n")
-    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", mistake(*args)).split())
+    assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", failure(*args)).split())
     assert not Path("runs").exists(), "nothing is written before everything is known to be right"
 
 
@@ -166,7 +142,7 @@ def test_an_interrupt_keeps_what_was_finished(tmp_path: Path) -> None:
 
 @each("command", COMMANDS)
 def test_help_explains_every_option(command: str) -> None:
-    text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    text = invoke(command, "--help", columns=200).output
     found = sonde_command(command)
     assert found.help and " ".join(found.help.split())[:60].replace("`", "") in " ".join(text.split()).replace("`", "")
     for parameter in found.params:
@@ -178,7 +154,7 @@ def test_help_explains_every_option(command: str) -> None:
 
 
 def test_help_groups_the_commands() -> None:
-    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    text = invoke("--help").output
     groups = ["Play and evaluate", "Look at runs", "Beliefs", "Train", "Environments", "Data and models"]
     assert [line.strip("╭╮─ ") for line in text.splitlines() if line.startswith("╭")] == ["Options", *groups]
 
@@ -190,9 +166,7 @@ def sonde_command(name: str) -> Any:
 
 
 def test_help_tells_defaults_that_depend_on_the_command() -> None:
-    texts = {
-        c: " ".join(CliRunner().invoke(app, [c, "--help"], env={"COLUMNS": "200"}).output.split()) for c in COMMANDS
-    }
+    texts = {c: " ".join(invoke(c, "--help", columns=200).output.split()) for c in COMMANDS}
     assert "Samples per task. [default: (4)]" in texts["eval"]
     assert "Samples per task. [default: (1)]" in texts["rollout"]
     assert "train, test, or another of the preset. [default: (train)]" in texts["rollout"]

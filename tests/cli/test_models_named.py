@@ -9,59 +9,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from sonde.cli.app import app
 from sonde.cli.players import model_config, model_seats, model_to_train
-from sonde.core import AGENT, SondeError, UserError
+from sonde.core import AGENT, UserError
 from sonde.models.files.fetch import fetchable_models
 from sonde.runs.store import Run
 from tests.cases import each
 
 from ..models.server import Server, says
+from .invoke import failure, invoke, run
 
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-
-def invoke(*args: str, **more: Any) -> Result:
-    return CliRunner().invoke(app, list(args), env={"COLUMNS": "80"}, **more)
-
-
-def run(*args: str) -> str:
-    result = invoke(*args)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def mistake(*args: str) -> str:
-    result = invoke(*args)
-    assert isinstance(result.exception, SondeError), (result.exception, result.output)
-    return str(result.exception)
-
+COLUMNS = 80
 
 # --- names ---------------------------------------------------------------------------------------------------------
 
 WHERE = [
-    ["eval", "mastermind", "--model"],
-    ["rollout", "mastermind", "made", "--model"],
+    ["eval", "mastermind", "--model"], ["rollout", "mastermind", "made", "--model"],
     ["eval", "twenty_questions", "--agent", "twenty_questions", "--user"],
-    ["eval", "twenty_questions", "--agent", "twenty_questions", "--judge"],
-    ["play", "twenty_questions", "--user"],
-    ["audit", "made", "--judge"],
-    ["train", "sft", "made", "--out", "trained", "--model"],
+    ["eval", "twenty_questions", "--agent", "twenty_questions", "--judge"], ["play", "twenty_questions", "--user"],
+    ["audit", "made", "--judge"], ["train", "sft", "made", "--out", "trained", "--model"],
     ["paprika", "maze", "--out", "made", "--model"],
-]
+]  # fmt: skip
 
 
 @each("command", WHERE, ids=[" ".join((c[0], c[-1])) for c in WHERE])
 def test_a_near_name_is_offered_wherever_a_model_is_named(command: list[str]) -> None:
-    assert "got 'smolm2' (did you mean 'smollm2'?)" in mistake(*command, "smolm2")
-    assert "(did you mean 'sonde-tiny-maze'?)" in mistake(*command, "sonde-tiny-mase")
-    assert "hf:" in mistake(*command, "hf:"), "a backend without a name is no model"
+    assert "got 'smolm2' (did you mean 'smollm2'?)" in failure(*command, "smolm2")
+    assert "(did you mean 'sonde-tiny-maze'?)" in failure(*command, "sonde-tiny-mase")
+    assert "hf:" in failure(*command, "hf:"), "a backend without a name is no model"
 
 
 @each("name", fetchable_models())
@@ -86,13 +62,13 @@ def test_an_address_belongs_to_a_model_behind_it() -> None:
     talk = ["eval", "twenty_questions", "--agent", "twenty_questions"]
     url = "http://localhost:1/v1"
     says_so = "--user-url: allowed: only with --user http:NAME or --judge http:NAME"
-    assert mistake(*talk, "--user-url", url) == says_so
-    assert mistake(*talk, "--user-url", url, "--user", "fake") == says_so
-    assert mistake("play", "twenty_questions", "--user-url", url) == says_so
+    assert failure(*talk, "--user-url", url) == says_so
+    assert failure(*talk, "--user-url", url, "--user", "fake") == says_so
+    assert failure("play", "twenty_questions", "--user-url", url) == says_so
     assert (
-        mistake(*talk, "--user", "http:u") == "--user http:NAME: needs --user-url, for example http://localhost:8000/v1"
+        failure(*talk, "--user", "http:u") == "--user http:NAME: needs --user-url, for example http://localhost:8000/v1"
     )
-    assert "--base-url: allowed: only with --model http:NAME" in mistake(
+    assert "--base-url: allowed: only with --model http:NAME" in failure(
         "eval", "mastermind", "--model", "smollm2", "--base-url", url
     )
 
@@ -137,7 +113,7 @@ def test_a_second_judge_samples_as_it_is_told() -> None:
     asked, result = served(says("<VALID>"), "audit", "made", "--judge", "http:j", "--base-url", "URL", *HERE)
     assert result.exit_code == 0, (result.output, result.exception)
     assert asked and {(body["temperature"], body["max_tokens"]) for body in asked} == {(1.5, 33)}
-    assert "--temperature: allowed: only with a model" in mistake("audit", "made", "--temperature", "1")
+    assert "--temperature: allowed: only with a model" in failure("audit", "made", "--temperature", "1")
 
 
 def test_the_data_of_a_rollout_is_sampled_as_asked() -> None:

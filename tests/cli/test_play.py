@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 import sonde
 from sonde.agents.human import strip_tags
-from sonde.cli.app import app
 from sonde.core import Episode
 from tests.cases import each
+
+from .invoke import invoke
+
+COLUMNS = 80
 
 ENV = sonde.make("mastermind")
 CODE = str(ENV.tasks("test")[3].hidden)
 
 
 def play(typed: str, *args: str) -> str:
-    result = CliRunner().invoke(
-        app, ["play", *(args or ("mastermind", "--task", "3"))], input=typed, env={"COLUMNS": "80"}
-    )
+    result = invoke("play", *(args or ("mastermind", "--task", "3")), input=typed)
     assert result.exit_code == 0, result.output
     assert result.exception is None
     return result.output

@@ -6,26 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
 from sonde.agents._shared.calls import ComposedAgent
-from sonde.cli.app import app
 from sonde.core import Env, Episode, UserError
 from sonde.core.prompts import parse_pieces
 from sonde.runs.store import Run
 from tests.cases import Checks, each
 
+from .invoke import invoke, run
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "120"})
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
+COLUMNS = 120
 
 
 def replace_text(path: str, old: str, new: str) -> None:
@@ -117,5 +108,5 @@ def test_what_is_refused(files: dict[str, str], message: str) -> None:
 def test_who_has_no_prompts_says_so() -> None:
     assert issubclass(sonde.core.find("text_nav"), Env)
     for name in ("text_nav", "random"):
-        result = CliRunner().invoke(app, ["prompts", name])
+        result = invoke("prompts", name)
         assert "has no prompts that can be replaced" in str(result.exception)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 import sonde
 from sonde.core import AGENT
 from sonde.interop.session import Session
@@ -15,11 +13,6 @@ from sonde.runs.rollout import record_plan as record_run
 from sonde.runs.store import Run, RunWriter
 
 from .invoke import failure, run
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_a_turn_shows_what_was_said_and_what_it_gave() -> None:
@@ -48,12 +41,9 @@ def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:
     babble = sonde.make("users:llm", model=sonde.make("models:fake", script=("Baa, I am a sheep. " * 60,)))
     yes = sonde.make("twenty_questions", max_turns=1)
     record_run(
-        yes,
-        {AGENT: sonde.make("agents:twenty_questions"), "user": babble},
-        yes.tasks("test")[:1],
-        Plan(k=1),
+        yes, {AGENT: sonde.make("agents:twenty_questions"), "user": babble}, yes.tasks("test")[:1], Plan(k=1),
         Path("said"),
-    )
+    )  # fmt: skip
     assert "(6 times)" in run("read", "said") and "result default" in run("read", "said")
     record_run(env, {AGENT: sonde.make("agents:guess_my_city")}, env.tasks("test")[:1], Plan(k=1), Path("talk"))
     assert "times)" not in run("read", "talk")
@@ -61,12 +51,9 @@ def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:
 
 def test_what_is_not_there_is_said() -> None:
     record_run(
-        sonde.make("mastermind", max_turns=1),
-        {AGENT: sonde.make("agents:random")},
-        sonde.make("mastermind", max_turns=1).tasks("test")[:2],
-        Plan(k=1),
-        Path("run"),
-    )
+        sonde.make("mastermind", max_turns=1), {AGENT: sonde.make("agents:random")},
+        sonde.make("mastermind", max_turns=1).tasks("test")[:2], Plan(k=1), Path("run"),
+    )  # fmt: skip
     assert "no episode of --task 7 and --outcome win among its 2" in failure(
         "read", "run", "--task", "7", "--outcome", "win"
     )

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.cli.schema import KINDS, config_schema
 from sonde.runs.run import read_config
 from tests.cases import each
+
+from .invoke import invoke
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -29,9 +29,9 @@ def errors(kind: str, value: Any) -> list[str]:
 def test_they_are_schemas_and_the_command_prints_them(tmp_path: Path) -> None:
     for kind in KINDS:
         jsonschema.Draft202012Validator.check_schema(config_schema(kind))
-    printed = CliRunner().invoke(app, ["schema", "run"])
+    printed = invoke("schema", "run")
     assert printed.exit_code == 0 and json.loads(printed.output) == json.loads(json.dumps(config_schema("run")))
-    written = CliRunner().invoke(app, ["schema", "paprika", "--out", str(tmp_path / "p.json")])
+    written = invoke("schema", "paprika", "--out", str(tmp_path / "p.json"))
     assert written.exit_code == 0 and "envs" in json.loads((tmp_path / "p.json").read_text())["properties"]
 
 

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
-from sonde.core import UserError
 from sonde.evaluation.suites import suite_environments
 from tests.cases import each
+
+from .invoke import failure, run, run_json
+
+COLUMNS = 80
 
 MTP = ("circuit_decoding", "movie_recommendation", "twenty_questions_answerer", "word_chaining", "word_guess")
 DELTA_BELIEF = ("customer_service", "guess_my_city", "murder_mystery", "twenty_questions", "user_personalization")
 """The games of the paper's table 4 and the one it trains on."""
 SHORT = ["-n", "2", "-k", "2", "--no-gains"]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*args: str) -> str:
-    result = CliRunner().invoke(app, ["eval", *args], env={"COLUMNS": "80"})
-    assert result.exception is None, result.exception
-    return result.stdout
-
-
-def mistake(*args: str) -> str:
-    error = CliRunner().invoke(app, ["eval", *args]).exception
-    assert isinstance(error, UserError)
-    return str(error)
-
-
-def as_json(*args: str) -> Any:
-    return json.loads(run(*args, "--json"))
 
 
 def test_a_suite_is_every_environment_with_that_preset() -> None:
@@ -62,16 +40,20 @@ def test_the_suite_of_lmrl_gym_has_its_eight_tasks_three_of_them_in_two_forms() 
 
 
 def test_the_table_has_every_environment_and_their_mean_and_fits() -> None:
-    lines = run("--suite", "mtp", "--agent", "floor", *SHORT).splitlines()
+    """And the report shows the distributions of turns of games of several seats."""
+    lines = run("eval", "--suite", "mtp", "--agent", "floor", *SHORT, "--report", "page.html").splitlines()
     first_words = [line.split()[0] for line in lines if line.strip()]
     assert first_words[:2] == ["mtp,", "environment"]
     assert first_words[3:9] == [*MTP, "mean"]
     assert all(len(line) <= 80 for line in lines if not line.startswith("written"))
-    assert first_words.count("written:") == len(MTP)
+    assert first_words.count("written:") == len(MTP) + 1
+    page = Path("page.html").read_text("utf-8")
+    assert all(name in page for name in MTP)
+    assert page.count("turns played") >= len(MTP)
 
 
 def test_the_suite_of_delta_belief_plays() -> None:
-    found = as_json("--suite", "delta_belief", "--agent", "reference", "-n", "1", "-k", "1", "--no-gains")
+    found = run_json("eval", "--suite", "delta_belief", "--agent", "reference", "-n", "1", "-k", "1", "--no-gains")
     assert [(e["env_name"], e["preset"]) for e in found["environments"]] == [
         (name, "delta_belief") for name in DELTA_BELIEF
     ]
@@ -83,12 +65,12 @@ SAYS = ["-o", "seats.agent.model.script=['Is it alive?']"]
 
 def test_the_suite_of_delta_belief_samples_as_its_paper_does() -> None:
     args = ["--suite", "delta_belief", "--model", "fake", "-n", "1", "--no-gains", "--dry-run"]
-    assert {row["episodes"] for row in as_json(*args, *SAYS)} == {8}
-    found = as_json(*args[:-1], *SAYS, "-k", "2", "--max-turns", "1")["environments"]
+    assert {row["episodes"] for row in run_json("eval", *args, *SAYS)} == {8}
+    found = run_json("eval", *args[:-1], *SAYS, "-k", "2", "--max-turns", "1")["environments"]
     assert {(e["agent"]["temperature"], e["agent"]["top_p"], e["agent"]["min_p"]) for e in found} == {(0.7, 0.8, 0.0)}
     assert {e["k"] for e in found} == {2}, "what is given comes first"
     Path("mine.yaml").write_text("k: 1\nseats: {agent: {name: 'agents:llm', top_p: 0.9}}\n")
-    (first, *_) = as_json(*args[:-1], *SAYS, "--config", "mine.yaml", "--max-turns", "1", "--min-p", "0.1")[
+    (first, *_) = run_json("eval", *args[:-1], *SAYS, "--config", "mine.yaml", "--max-turns", "1", "--min-p", "0.1")[
         "environments"
     ]
     assert (first["k"], first["agent"]["top_p"], first["agent"]["min_p"]) == (1, 0.9, 0.1), "so does a file"
@@ -96,13 +78,13 @@ def test_the_suite_of_delta_belief_samples_as_its_paper_does() -> None:
 
 def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
     """Appendix F: 32 rollouts from each of 25 places, 4,096 games of Wordle (29 x 143), 1,000 of chess, 645 ends."""
-    planned = as_json("--suite", "lmrl", "--model", "fake", "--no-gains", "--dry-run", *SAYS)
+    planned = run_json("eval", "--suite", "lmrl", "--model", "fake", "--no-gains", "--dry-run", *SAYS)
     episodes = [(row["environment"], row["episodes"]) for row in planned]
     assert [n for name, n in episodes if name == "maze"] == [25 * 32, 25 * 32], "fully and partially observed"
     assert [n for name, n in episodes if name == "chess"] == [1000, 645], "whole games and endgames"
     assert dict(episodes)["wordle"] == 29 * 143 >= 4096
     whole = ("--suite", "lmrl", "--agent", "random", *SHORT)
-    found = as_json(*whole)["environments"]
+    found = run_json("eval", *whole)["environments"]
     scaled = {(e["env_name"], e["preset"]): (e["metrics"]["score"]["mean"], e["paper_score"]) for e in found}
     assert scaled["car_dealer", "lmrl"][1] is None, "the paper prints no scale for it"
     ours = [("maze", "lmrl_partial"), ("chess", "full"), ("chess", "endgames"), ("twenty_questions", "lmrl")]
@@ -112,12 +94,12 @@ def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
     assert scale == pytest.approx(below if returned < -83 else above)
     scores = [score for _, score in scaled.values() if score is not None]
     assert len(scores) == 4
-    table = run(*whole)
+    table = run("eval", *whole)
     ours, paper = table.split("on the paper's own scale")
     (mean,) = [line.split() for line in paper.splitlines() if line.startswith("mean")]
     assert mean == ["mean", f"{sum(scores) / 4:.0f}"], "the mean of the paper's scores, and none of returns"
     assert "return" not in ours.splitlines()[1] and "paper" not in ours, "one scale per table"
-    short = as_json(*whole, "--max-turns", "2")
+    short = run_json("eval", *whole, "--max-turns", "2")
     assert short["mean"]["paper_score"] is None, "games that are cut short are not the paper's"
     assert all(len(line) <= 80 for line in table.splitlines() if not line.startswith("written"))
 
@@ -125,21 +107,22 @@ def test_the_suite_of_lmrl_gym_is_played_and_scaled_as_its_paper_does() -> None:
 def test_a_suite_takes_at_most_the_tasks_that_there_are() -> None:
     """Cities of LMRL-Gym have 12 test tasks, so 13 of each environment are 12 of them."""
     args = ("--suite", "lmrl", "guess_my_city", "wordle", "--agent", "floor", "-n", "13", "-k", "1", "--no-gains")
-    found = as_json(*args)
+    found = run_json("eval", *args)
     assert [e["n_tasks"] for e in found["environments"]] == [12, 13]
-    assert "All tasks that there are, fewer than 13: guess_my_city (lmrl) 12." in " ".join(run(*args).split())
-    assert mistake("guess_my_city", "--preset", "lmrl", *args[4:]).startswith("n_tasks: got 13, allowed: 1 to 12")
-    two = as_json(*args, "--processes", "2", "--runs", "others")
-    assert [e["metrics"] for e in two["environments"]] == [e["metrics"] for e in found["environments"]]
+    assert "All tasks that there are, fewer than 13: guess_my_city (lmrl) 12." in " ".join(run("eval", *args).split())
+    said = failure("eval", "guess_my_city", "--preset", "lmrl", *args[4:])
+    assert said.startswith("n_tasks: got 13, allowed: 1 to 12")
 
 
 def test_other_suites_keep_the_defaults() -> None:
-    found = as_json("--suite", "mtp", "--model", "fake", "-n", "1", "-k", "1", "--no-gains", "--max-turns", "2", *SAYS)
+    found = run_json(
+        "eval", "--suite", "mtp", "--model", "fake", "-n", "1", "-k", "1", "--no-gains", "--max-turns", "2", *SAYS
+    )
     assert {(e["agent"]["top_p"], e["agent"]["min_p"]) for e in found["environments"]} == {(1.0, 0.3)}
 
 
 def test_json_gives_the_mean_of_the_environments() -> None:
-    found = as_json("--suite", "mtp", "--agent", "random", *SHORT)
+    found = run_json("eval", "--suite", "mtp", "--agent", "random", *SHORT)
     assert found["suite"] == "mtp"
     assert [(e["env_name"], e["preset"], e["n_tasks"]) for e in found["environments"]] == [(e, "mtp", 2) for e in MTP]
     assert set(found["mean"]) == {"success", "reference_score", "paper_score"}, "returns have no mean"
@@ -155,18 +138,11 @@ def test_json_gives_the_mean_of_the_environments() -> None:
 
 def test_each_environment_gets_the_player_that_has_the_role_there() -> None:
     for role, word in (("reference", "word_chaining"), ("floor", "careless")):
-        found = as_json("--suite", "mtp", "--agent", role, "-n", "1", "-k", "1", "--no-gains")["environments"]
+        found = run_json("eval", "--suite", "mtp", "--agent", role, "-n", "1", "-k", "1", "--no-gains")["environments"]
         agents = {e["env_name"]: e["agent"]["name"] for e in found}
         assert agents["word_chaining"] == f"agents:{word}"
         assert agents == {name: f"agents:{getattr(sonde.make(name).spec, role)}" for name in MTP}
         assert {e["label"] for e in found} == {role}
-
-
-def test_the_report_shows_games_of_several_seats() -> None:
-    run("--suite", "mtp", "--agent", "random", *SHORT, "--report", "page.html")
-    page = Path("page.html").read_text("utf-8")
-    assert all(name in page for name in MTP)
-    assert page.count("turns played") >= len(MTP), "the distributions of turns"
 
 
 @each(
@@ -179,15 +155,15 @@ def test_the_report_shows_games_of_several_seats() -> None:
     ],
 )
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:
-    assert says in mistake("--agent", "random", *args)
+    assert says in failure("eval", "--agent", "random", *args)
     assert not Path("runs").exists()
 
 
 def test_success_is_shown_by_a_tag_of_the_tasks() -> None:
     play = ("twenty_questions", "--agent", "random", "-n", "12", "-k", "1", "--no-gains")
-    shown = run(*play, "--by", "difficulty")
+    shown = run("eval", *play, "--by", "difficulty")
     assert "by difficulty" in shown and "medium" in shown
-    (found,) = as_json(*play)
+    (found,) = run_json("eval", *play)
     groups = found["by_tag"]["difficulty"]
     assert set(groups) <= {"easy", "medium", "hard"} and sum(g["n_tasks"] for g in groups.values()) == 12
-    assert mistake(*play, "--by", "length") == "--by: unknown name 'length'; known: category, difficulty"
+    assert failure("eval", *play, "--by", "length") == "--by: unknown name 'length'; known: category, difficulty"

@@ -7,29 +7,25 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
 from sonde.cli import main
-from sonde.cli.app import app
 from sonde.cli.terminal import Terminal
-from sonde.core import AGENT, SondeError
+from sonde.core import AGENT
 from sonde.evaluation.run_evaluation import execute_run
 from sonde.runs.rollout import Plan, record_plan
 from sonde.runs.run import RunConfig, prepare_run
 from tests.cases import each
 
+from .invoke import failure, invoke
+
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\x00\u202eevil\u2066 [/foo] [bold]m[fp8] :smile:"
 DRIVING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def run(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), env={"COLUMNS": "200"})
+    """What a command that succeeds prints, to both streams."""
+    result = invoke(*args, columns=200)
     assert result.exit_code == 0, (result.output, result.exception)
     return result.output
 
@@ -133,6 +129,5 @@ def test_a_mistake_is_told_before_anything_is_played(args: list[str], says: str)
     Path("keys.yaml").write_text("env: {name: wordle, 1: 2}\n")
     Path("deep.json").write_text("[" * 100_000)
     Path("latin.txt").write_bytes("café\n".encode("latin-1"))
-    result = CliRunner().invoke(app, args)
-    assert isinstance(result.exception, SondeError) and says in str(result.exception), (result.exception, result.output)
+    assert says in failure(*args)
     assert not Path("runs").exists()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,16 +13,15 @@ from tests.cases import each
 
 pytest.importorskip("torch")
 
-from typer.testing import CliRunner
 
-from sonde.cli.app import app
-from sonde.core import SondeError, names
+from sonde.core import names
 from sonde.runs.store import Run
 from sonde.train import objectives
 
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
-from ..train.tiny import tiny_model, tiny_tokenizer
+from ..train.tiny import knowing
+from .invoke import failure, invoke, run
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
 FAST = ["-o", "settings.lr=3e-3", "-o", "settings.batch_size=8"]
@@ -31,39 +30,20 @@ GRPO = ["train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "
 SAMPLING = ["-o", "temperature=1.0", "-o", "min_p=0.0", "-o", "test_temperature=1.0", "-o", "test_min_p=0.0"]
 
 
+@pytest.fixture(scope="module")
+def written_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return knowing(WORDS, tmp_path_factory.mktemp("model"))
+
+
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    tokenizer = tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-
-
-def invoke(*args: str) -> Any:
-    return CliRunner().invoke(app, list(args), env={"COLUMNS": "120"})
-
-
-def run(*args: str) -> str:
-    result = invoke(*args)
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
-
-
-def mistake(*args: str) -> str:
-    result = invoke(*args)
-    assert result.exit_code != 0, result.output
-    return str(result.exception) if isinstance(result.exception, SondeError) else result.output
+def _model_in_the_working_folder(working_folder: Path, written_model: str) -> None:
+    shutil.copytree(written_model, working_folder / "model")
 
 
 def play(folder: str = "played") -> str:
     sampling = [
-        "-o",
-        "seats.agent.temperature=1.0",
-        "-o",
-        "seats.agent.min_p=0.0",
-        "-o",
-        "seats.agent.max_new_tokens=2",
-    ]
+        "-o", "seats.agent.temperature=1.0", "-o", "seats.agent.min_p=0.0", "-o", "seats.agent.max_new_tokens=2",
+    ]  # fmt: skip
     run("rollout", GAME, folder, "--model", "model", "-k", "24", *sampling)
     return folder
 
@@ -75,6 +55,8 @@ from dataclasses import dataclass
 
 from sonde.train.objectives.sft import SFT
 from sonde.train.types import Loss
+
+COLUMNS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +95,8 @@ def test_an_objective_is_one_file(name: str, tmp_path: Path, monkeypatch: pytest
 def trained(name: str) -> None:
     run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
     own = ["train", name, "played", "--model", "model", "-o", "settings.epochs=1"]
-    assert "share: got 'all', allowed: a number" in mistake(*own, "--out", "no", "-o", "objective.share=all")
-    assert "selects no episodes; allowed: objectives" in mistake(*own, "--out", "no", "-o", "rule.within=1")
+    assert "share: got 'all', allowed: a number" in failure(*own, "--out", "no", "-o", "objective.share=all")
+    assert "selects no episodes; allowed: objectives" in failure(*own, "--out", "no", "-o", "rule.within=1")
     assert "written: o/model" in run(*own, "--out", "o", "-o", "objective.share=0.25", "--report", "o.html")
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["options"], told["preset"]) == (name, {"share": 0.25}, "tiny_sft")
@@ -149,7 +131,7 @@ def test_cloning_is_an_objective_with_settings() -> None:
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
     assert told["items"] == 6, "the best half of all episodes, won or lost"
-    assert "names settings already" in mistake("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
+    assert "names settings already" in failure("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
 
 
 @pytest.mark.thorough
@@ -182,7 +164,7 @@ def test_training_on_recorded_episodes() -> None:
             *FAST, "-o", "objective.beta=0.5", "-o", "rule.per_task=2")
     )  # fmt: skip
     assert found["model"] == "rpo/model" and found["last"]["step"] == found["steps"]
-    assert "of an earlier training" in mistake("train", "sft", played, "--model", "model", "--out", "sft")
+    assert "of an earlier training" in failure("train", "sft", played, "--model", "model", "--out", "sft")
     run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST, "--fresh")
     data = json.loads(Path("rpo/data.json").read_text())
     assert data["options"] == {"beta": 0.5, "alpha": 1.0} and data["learning"]["pairs"]["per_task"] == 2
@@ -204,7 +186,7 @@ def test_training_while_playing() -> None:
 
 def test_a_training_is_shown_in_80_columns_and_reported() -> None:
     args = [*GRPO, "-o", "settings.batch_size=8", "-o", "settings.max_steps=3", "-o", "online.k=4"]
-    result = CliRunner().invoke(app, [*args, "--report", "page.html"], env={"COLUMNS": "80"})
+    result = invoke(*args, "--report", "page.html", columns=80)
     assert result.exit_code == 0, result.exception
     header, line, *rows = result.stdout.splitlines()[:5]
     assert header.split()[:3] == ["step", "won", "%"] and "nll" in header.split()
@@ -302,7 +284,7 @@ def test_named_settings_are_listed_by_objective() -> None:
     rows = json.loads(run("list", "settings", "--json"))
     assert rows["rpo"]["paprika_rpo"] == "lr 2e-07, 32 a step, 1 epoch; PAPRIKA section 4"
     assert "tiny_grpo" in rows["grpo"] and "tiny_sft" not in rows["grpo"]
-    told = mistake("train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "zzz")
+    told = failure("train", "grpo", GAME, "--model", "model", "--out", "o", "--settings", "zzz")
     assert "sonde list settings" in told
 
 
@@ -352,7 +334,7 @@ def test_the_pipeline_and_its_report() -> None:
     assert "<html" in Path("page.html").read_text()[:400].lower()
     found = json.loads(run(*args, "--json"))
     assert [stage["name"] for stage in found["stages"]] == ["base", "round-1-sft", "round-1-rpo"]
-    assert "started with another configuration" in mistake(*args, "-o", "rounds=2")
+    assert "started with another configuration" in failure(*args, "-o", "rounds=2")
 
 
 @pytest.mark.thorough
@@ -382,7 +364,6 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ),
         ([*GRPO, "-o", "settings.lora.rank=8"], "-o settings.lora: unknown name 'rank'; known: alpha, dropout, r,"),
         ([*GRPO, "-o", "settings.lora.r=x"], "lora: r: got 'x', allowed: a whole number"),
-        ([*GRPO, "-o", "settings.lr.r=8"], "-o settings.lr: got a longer path, allowed: settings.lr=VALUE"),
         ([*GRPO, "-o", "settings.loar.r=8"], "-o settings: unknown name 'loar' (did you mean 'lora'?)"),
         ([*GRPO, "-o", "online.credit.scal=none"], "-o online.credit: unknown name 'scal' (did you mean 'scale'?)"),
         ([*GRPO, "-o", "online.rewards.succes=1"], "rewards: unknown name 'succes' (did you mean 'success'?)"),
@@ -419,7 +400,6 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),
         (["paprika", "--out", "p", "wordle"], "paprika: missing model"),
         (["paprika", "--out", "p", "wordle", "--model", "model", "--settings", "huge"], "--settings: unknown name"),
-        ([*PAPRIKA[:-2], "-o", "presets.sft=tiny_rp"], "paprika: presets.sft: unknown name 'tiny_rp'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "settings.folder=y"], "settings.folder"),
         ([*PAPRIKA, "-o", "settings.folder=x"], "-o: unknown name 'settings'"),
         ([*PAPRIKA, "--base-url", "http://localhost:1/v1"], "--base-url: allowed: only with --server or --player"),
@@ -428,17 +408,12 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
             "--server: got 'http:m', allowed: vllm:NAME",
         ),
         ([*PAPRIKA, "--player", "http:m"], "needs --base-url"),
-        ([*PAPRIKA, "-o", "temperature=-1.0"], "sampling: temperature: got -1.0"),
         ([*PAPRIKA, "-o", "agent.max_new_tokens=0"], "max_new_tokens: got 0"),
-        (
-            [*PAPRIKA, "-o", "curriculum=ucb", "-n", "2", "-o", "by=nope"],
-            "has no tag 'nope'; its tags: difficulty, group",
-        ),
         ([*PAPRIKA, "--user", "fake"], "paprika: seats: no environment has a seat 'user'"),
     ],
 )
 def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
-    assert message in mistake(*args)
+    assert message in failure(*args)
     assert not Path("p").exists(), "nothing was begun"
 
 

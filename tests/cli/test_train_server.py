@@ -13,7 +13,9 @@ from sonde.models.files.shipped import SHIPPED
 from sonde.train.training_folder import HISTORY
 
 from ..models.engines import VllmDouble
-from .test_train import invoke, mistake
+from .invoke import failure, invoke
+
+COLUMNS = 120
 
 GRPO = ("train", "grpo", "maze", "--preset", "pairs", "--model", "sonde-tiny-maze", "--settings", "tiny_grpo")
 
@@ -40,9 +42,9 @@ def test_a_server_plays_and_its_drift_is_on_record(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_server(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    assert mistake(*GRPO, "--out", str(tmp_path), *options) == message
+    assert failure(*GRPO, "--out", str(tmp_path), *options) == message
 
 
 def test_recorded_episodes_need_no_server(tmp_path: Path) -> None:
-    said = mistake("train", "sft", "run", "--model", "sonde-tiny-maze", "--out", str(tmp_path), "--server", "vllm:m")
+    said = failure("train", "sft", "run", "--model", "sonde-tiny-maze", "--out", str(tmp_path), "--server", "vllm:m")
     assert said == "--server: sft learns from recorded episodes; allowed: objectives that learn from their own play"

@@ -60,9 +60,5 @@ def test_a_curve_has_its_points_where_they_belong() -> None:
 
 def test_times_are_short() -> None:
     assert [format_seconds(s) for s in (0.04, 59.7, 61, 3600, 7261)] == [
-        "0.0 s",
-        "60 s",
-        "1 min 1 s",
-        "1 h 0 min",
-        "2 h 1 min",
-    ]
+        "0.0 s", "60 s", "1 min 1 s", "1 h 0 min", "2 h 1 min",
+    ]  # fmt: skip

@@ -46,13 +46,9 @@ def test_a_fork_shares_world_and_prefix() -> None:
 
 def test_ids_distinguish_worlds_and_texts() -> None:
     eps = [
-        play_episode(),
-        play_episode(9),
-        play_episode(8),
-        begin_episode(5),
-        begin_episode(seed=1),
+        play_episode(), play_episode(9), play_episode(8), begin_episode(5), begin_episode(seed=1),
         Episode.begin(replace(ENV, max_turns=9), ENV.task(4)),
-    ]
+    ]  # fmt: skip
     assert len({ep.id for ep in eps}) == len(eps)
     assert play_episode(9).id == play_episode(9).id
     assert play_episode(9) != play_episode(9), "episodes compare by identity"

@@ -17,19 +17,12 @@ from sonde.core.record import SCHEMA
 
 TEXT = st.text(max_size=20)
 COMPLETION = st.builds(
-    Completion,
-    text=TEXT,
-    ids=st.lists(st.integers(0, 2**31 - 1), max_size=4).map(lambda ids: array("i", ids)),
+    Completion, text=TEXT, ids=st.lists(st.integers(0, 2**31 - 1), max_size=4).map(lambda ids: array("i", ids)),
     logprobs=st.lists(st.floats(-99, 0, width=32), max_size=4).map(lambda values: array("f", values)),
     prompt_ids=st.lists(st.integers(0, 2**31 - 1), max_size=4).map(lambda ids: array("i", ids)),
-    shared=st.integers(0, 10**6),
-    finish=st.sampled_from(["stop", "length", "filter"]),
-    reasoning=TEXT,
-    name=TEXT,
-    model=TEXT,
-    weights=TEXT,
-    usage=st.builds(Usage, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
-)
+    shared=st.integers(0, 10**6), finish=st.sampled_from(["stop", "length", "filter"]), reasoning=TEXT, name=TEXT,
+    model=TEXT, weights=TEXT, usage=st.builds(Usage, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+)  # fmt: skip
 ACTION = st.builds(
     Action,
     text=TEXT | st.sampled_from(["<Answer>0427</Answer>", "<Answer>1234</Answer>"]),

@@ -42,12 +42,9 @@ def test_a_mate(tmp_path: Path) -> None:
 
 def test_a_game_that_was_cut_has_the_replies_between_its_positions(tmp_path: Path) -> None:
     rows = (
-        make_move(START, "e4"),
-        make_move(AFTER_E5, "Ke7", -1),
-        make_move(AFTER_E5, "Nf3"),
-        "",
+        make_move(START, "e4"), make_move(AFTER_E5, "Ke7", -1), make_move(AFTER_E5, "Nf3"), "",
         *(make_move(START, "e4"), ""),
-    )
+    )  # fmt: skip
     first, second = load_rows("chess", tmp_path, *rows).run
     assert [act.seat for act in first.acts] == ["agent", "opponent", "agent", "agent"]
     assert [act.action.text.replace(" ", "") for act in first.acts] == ["e4", "e5", "Ke7", "Nf3"]

@@ -19,6 +19,7 @@ NAMES = sonde.names()
 EPISODES, MORE, LONG = 4, 8, 1000
 TURNS = 320
 FUZZED, LONG_FUZZED = 300, 10_000
+THOROUGH, SLOW = pytest.mark.thorough, pytest.mark.slow
 
 
 def list_presets(name: str) -> list[Env[Any]]:
@@ -38,37 +39,19 @@ def count_episodes(env: Env[Any], most: int) -> int:
     return max(3, min(most, TURNS * most // EPISODES // env.spec.max_turns))
 
 
+@pytest.mark.parametrize("most", [EPISODES, pytest.param(MORE, marks=THOROUGH), pytest.param(LONG, marks=SLOW)])
 @pytest.mark.parametrize("name", NAMES)
-def test_contract(name: str) -> None:
+def test_contract(name: str, most: int) -> None:
     for env in list_presets(name):
-        check_env(env, episodes=count_episodes(env, EPISODES))
+        check_env(env, episodes=count_episodes(env, most))
 
 
-@pytest.mark.thorough
+@pytest.mark.parametrize("most", [pytest.param(FUZZED, marks=THOROUGH), pytest.param(LONG_FUZZED, marks=SLOW)])
 @pytest.mark.parametrize("name", NAMES)
-def test_contract_in_more_episodes(name: str) -> None:
+def test_hostile_replies_do_no_harm(name: str, most: int) -> None:
+    """In more replies than `check_env` tries in a few episodes."""
     for env in list_presets(name):
-        check_env(env, episodes=count_episodes(env, MORE))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_contract_at_length(name: str) -> None:
-    for env in list_presets(name):
-        check_env(env, episodes=count_episodes(env, LONG))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_hostile_replies_do_no_harm(name: str) -> None:
-    for env in list_presets(name):
-        fuzz(env, FUZZED)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_ten_thousand_hostile_replies_do_no_harm(name: str) -> None:
-    for env in list_presets(name):
-        fuzz(env, LONG_FUZZED)
+        fuzz(env, most)
 
 
 def fuzz(env: Env[Any], most: int) -> None:
@@ -99,14 +82,11 @@ def test_play_is_the_same_in_every_process() -> None:
     """Nothing hangs on the order of sets, which changes with the seed of Python's hashes."""
     runs = [
         subprocess.run(
-            [sys.executable, "-c", DIGESTS],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            text=True,
-            capture_output=True,
+            [sys.executable, "-c", DIGESTS], env={**os.environ, "PYTHONHASHSEED": seed}, text=True, capture_output=True,
             check=False,
         )
         for seed in ("1", "2")
-    ]
+    ]  # fmt: skip
     assert all(run.returncode == 0 for run in runs), runs[0].stderr
     assert runs[0].stdout == runs[1].stdout
     assert len(runs[0].stdout.splitlines()) >= len(sonde.names())

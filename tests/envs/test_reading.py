@@ -231,7 +231,7 @@ DRESSES = st.lists(st.sampled_from(FRAMES), max_size=4).map(nest_frames)
 
 
 @pytest.mark.parametrize("name", IN_TAGS + MOVES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_framed_answer_is_read_as_the_plain_one(name: str, data: st.DataObject) -> None:
     s = data.draw(st.sampled_from(situations(name)))
@@ -242,7 +242,7 @@ def test_a_framed_answer_is_read_as_the_plain_one(name: str, data: st.DataObject
 
 
 @pytest.mark.parametrize("name", [n for n in IN_TAGS + MOVES if n != "cellular_automata"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_text_about_an_answer_never_wins(name: str, data: st.DataObject) -> None:
     s = data.draw(st.sampled_from(situations(name)))
@@ -269,13 +269,8 @@ def test_conversations_hear_framed_messages_as_plain_ones(name: str) -> None:
 
 def test_a_refusal_inside_a_message_is_left_in_it() -> None:
     for said in (
-        '"Yes" or "no"?',
-        "*Is it* alive, *really*?",
-        "He said: 'no.'",
-        "`a` and `b`",
-        "Answer: Paris",
-        "(really?)",
-    ):
+        '"Yes" or "no"?', "*Is it* alive, *really*?", "He said: 'no.'", "`a` and `b`", "Answer: Paris", "(really?)",
+    ):  # fmt: skip
         assert read_message(said) == read_message(tag_answer(said)) == said
 
 

@@ -14,19 +14,11 @@ from sonde.core import Env, Episode, names
 from tests.cases import each
 
 LINES = (
-    "Who was in the library",
-    "I would like to look around first",
-    "show me the body",
-    "Wanda was in the garden, wasn't she",
-    "Sven and Wanda",
-    "$500 is all I can do, sorry",
-    "$30,000 and it is yours",
-    "navigation and whatever else you like",
-    "sunroof and sunroof",
-    "Lisbon or Porto",
-    "check the router, then call me",
+    "Who was in the library", "I would like to look around first", "show me the body",
+    "Wanda was in the garden, wasn't she", "Sven and Wanda", "$500 is all I can do, sorry", "$30,000 and it is yours",
+    "navigation and whatever else you like", "sunroof and sunroof", "Lisbon or Porto", "check the router, then call me",
     "hello",
-)
+)  # fmt: skip
 
 
 @cache

@@ -35,12 +35,9 @@ WORLDS = {
     "worlds": [{"weight": 1, "means": {"A": 0.6, "B": 0.4}}, {"weight": 1, "means": {"A": 0.4, "B": 0.6}}],
 }
 TABLE: dict[str, Any] = {
-    "kind": "dirichlet",
-    "transitions": {s: {"x": {"1": 0.5, "2": 0.5}, "y": {"1": 0.5, "2": 0.5}} for s in "12"},
-    "rewards": {s: {"x": None, "y": None} for s in "12"},
-    "pays": [0, 1],
-    "certain": [["2", "y", "1"]],
-}
+    "kind": "dirichlet", "transitions": {s: {"x": {"1": 0.5, "2": 0.5}, "y": {"1": 0.5, "2": 0.5}} for s in "12"},
+    "rewards": {s: {"x": None, "y": None} for s in "12"}, "pays": [0, 1], "certain": [["2", "y", "1"]],
+}  # fmt: skip
 
 
 def distance(said: Any, exact: Any) -> float:
@@ -176,14 +173,11 @@ def test_other_beliefs_are_read() -> None:
     "text, prior, world",
     [
         (json_block(hypothesis={"means": {"A": 0.25, "B": 0.5}}), BETA, {"means": {"A": 0.25, "B": 0.5}}),
-        ("- A: 0.25\n- B = .5", BETA, {"means": {"A": 0.25, "B": 0.5}}),
-        ("A pays more.", BETA, None),
-        ("The code is 02.", CODE, {"code": "02"}),
-        ("Either 02 or 03.", CODE, None),
-        (json_block(hypothesis={"code": "021"}), CODE, None),
-        (json_block(hypothesis={"transitions": {}}), TABLE, None),
+        ("- A: 0.25\n- B = .5", BETA, {"means": {"A": 0.25, "B": 0.5}}), ("A pays more.", BETA, None),
+        ("The code is 02.", CODE, {"code": "02"}), ("Either 02 or 03.", CODE, None),
+        (json_block(hypothesis={"code": "021"}), CODE, None), (json_block(hypothesis={"transitions": {}}), TABLE, None),
         ("", TABLE, None),
     ],
-)
+)  # fmt: skip
 def test_sampled_worlds_are_read(text: str, prior: Any, world: Any) -> None:
     assert read_world(text, prior) == world

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
 from sonde.core import UserError
 from sonde.evaluation import results
 from sonde.evaluation.leaderboard import Board, describe_agent
@@ -27,6 +25,8 @@ from sonde.evaluation.scale import scale_fingerprint
 from sonde.evaluation.suites import suite_environments
 from sonde.models.remote.providers import load_providers
 from tests.cases import each
+
+from ..cli.invoke import failure, invoke, run, run_json
 
 ENV = {"name": "word_guess", "preset": "mtp"}
 GUESS = sonde.make("word_guess", preset="mtp")
@@ -47,23 +47,10 @@ def make_played(
     found |= {"reference_score": score and Estimate(score, score - 3, score + 4, 10)}
     found |= {"efficiency": asks and Estimate(asks, asks, asks, 10)}
     plain = {
-        "env": env.config,
-        "version": env.spec.version,
-        "scale": scale_fingerprint(env),
-        "others": {},
-        "split": "test",
-        "seats": {"agent": {"name": "agents:random"}},
-        "seed": 0,
-        "k": 4,
-        "tasks": 5,
-        "of": 5,
-        "privileged": False,
-        "kinds": {"win": 20},
-        "metrics": found,
-        "tokens": 7,
-        "seconds": 1.5,
-        "episodes": "0" * 20,
-    }
+        "env": env.config, "version": env.spec.version, "scale": scale_fingerprint(env), "others": {}, "split": "test",
+        "seats": {"agent": {"name": "agents:random"}}, "seed": 0, "k": 4, "tasks": 5, "of": 5, "privileged": False,
+        "kinds": {"win": 20}, "metrics": found, "tokens": 7, "seconds": 1.5, "episodes": "0" * 20,
+    }  # fmt: skip
     return PlayedEnvironment(**(plain | values))
 
 
@@ -326,19 +313,14 @@ def test_files_hold_no_address_no_key_and_no_folder_of_their_author(text: str, s
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run_command(*args: str) -> str:
-    found = CliRunner().invoke(app, [*args], env={"COLUMNS": "80"})
-    assert found.exception is None, found.exception
-    return found.stdout
+    monkeypatch.setattr("tests.cli.invoke.COLUMNS", 80)
 
 
 PLAY = ("eval", "--suite", "mtp", "word_guess", "circuit_decoding", "--agent", "floor", "-n", "3", "-k", "2")
 
 
 def test_the_command_in_a_file_measures_the_same_again(tmp_path: Path) -> None:
-    run_command(*PLAY, "-o", "label=a b", "--submit", "results/one.json", "--runs", "elsewhere")
+    run(*PLAY, "-o", "label=a b", "--submit", "results/one.json", "--runs", "elsewhere")
     first = results.read_result(tmp_path / "results" / "one.json")
     assert first.command == (
         "sonde eval word_guess circuit_decoding --tasks 3 --set 'label=a b' --agent floor -k 2 --suite mtp "
@@ -352,7 +334,7 @@ def test_the_command_in_a_file_measures_the_same_again(tmp_path: Path) -> None:
     assert (one.k, one.tasks, one.of, one.split, sum(one.kinds.values())) == (2, 3, 400, "test", 6)
     assert one.seats["agent"]["name"] == "agents:random" and one.seconds is not None
     (tmp_path / "results" / "one.json").unlink()
-    run_command(*shlex.split(first.command)[1:])
+    run(*shlex.split(first.command)[1:])
     again = results.read_result(tmp_path / "results" / "one.json")
     plain = [
         replace(found, environments=tuple(replace(p, seconds=None) for p in found.environments))
@@ -371,25 +353,25 @@ def seconds(tmp_path: Path) -> list[float | None]:
 
 def test_seconds_are_those_of_all_that_was_played(tmp_path: Path) -> None:
     """Those before count where they are known, and a command that plays nothing more adds none."""
-    run_command(*PLAY[:-2], "-k", "1")
+    run(*PLAY[:-2], "-k", "1")
     first = [load_evaluation(folder).seconds for folder in sorted((tmp_path / "runs").iterdir())]
-    run_command(*PLAY, "--submit", "results/one.json")
+    run(*PLAY, "--submit", "results/one.json")
     then = seconds(tmp_path)
     assert all(t is not None and t >= round(f, 1) and f > 0 for f, t in zip(first, then, strict=True))
-    run_command(*PLAY, "--submit", "results/one.json")
+    run(*PLAY, "--submit", "results/one.json")
     assert seconds(tmp_path) == then
     for folder in (tmp_path / "runs").iterdir():
         (folder / "evaluation.json").unlink()
-    run_command(*PLAY, "--submit", "results/one.json")
+    run(*PLAY, "--submit", "results/one.json")
     assert seconds(tmp_path) == [None, None]
 
 
 def test_the_leaderboard_of_a_folder() -> None:
-    run_command(*PLAY, "--submit", "results/one.json")
-    table = run_command("leaderboard")
+    run(*PLAY, "--submit", "results/one.json")
+    table = run("leaderboard")
     assert "floor" in table and "<1 %" in table and "all agents" in table
     assert "published, other tasks and users: score in %" in table and "Gemini 2.5 Pro" in table
-    found = json.loads(run_command("leaderboard", "--json"))
+    found = run_json("leaderboard")
     (line,) = found["suites"]["mtp"]
     assert line["lacks"] == "2 of 5 environments, 6 of 700 tasks, 2 of 4 samples" and line["about"].startswith(
         "Programs."
@@ -405,7 +387,7 @@ def test_the_leaderboard_of_a_folder() -> None:
 def test_outdated_results_are_listed_with_their_command(tmp_path: Path) -> None:
     results.write_result(make_result(make_played(version="0")), tmp_path / "results" / "old.json")
     results.write_result(make_whole("new", 5.0), tmp_path / "results" / "new.json")
-    found = CliRunner().invoke(app, ["leaderboard"])
+    found = invoke("leaderboard")
     assert "out of date: one in mtp: word_guess mtp: played on version 0" in found.stderr
     assert "again: sonde eval" in found.stderr and found.stderr.count("out of date") == 1
 
@@ -424,35 +406,35 @@ def test_a_model_behind_an_address_is_published_without_it(tmp_path: Path) -> No
 
 
 def test_a_submission_is_checked_and_its_steps_are_printed(tmp_path: Path) -> None:
-    steps = run_command("submit")
+    steps = run("submit")
     assert "1. Choose a suite" in steps and "Open a pull request" in steps
     results.write_result(make_whole("one two", 5.0), tmp_path / "results" / "one.json")
-    ready = run_command("submit", "results/one.json")
+    ready = run("submit", "results/one.json")
     assert (
         "one two in mtp: score 5; played whole, so it is ranked" in ready
         and "git switch -c result-mtp-one-two" in ready
     )
     part = replace(make_result(), command="sonde eval --base-url http://host/v1", commit="abc-dirty")
     results.write_result(part, tmp_path / "two.json")
-    found = CliRunner().invoke(app, ["submit", "two.json"])
+    found = invoke("submit", "two.json")
     assert found.exit_code == 1 and "a part (1 of 5 environments), listed and not ranked" in found.stdout
     assert "holds an address" in found.stdout and "not committed" in found.stdout and "git switch" not in found.stdout
     results.write_result(make_result(make_played(version="0")), tmp_path / "old.json")
-    assert "out of date: word_guess mtp" in CliRunner().invoke(app, ["submit", "old.json"]).stdout
+    assert "out of date: word_guess mtp" in invoke("submit", "old.json").stdout
 
 
 def test_one_environment_is_submitted_with_its_scale(tmp_path: Path) -> None:
     """Mastermind with two places is in no suite and no shipped scale; the file carries the one that was measured."""
     settings = ("-o", "env.length=2", "-o", "env.digits=4")
-    run_command("scale", "mastermind", *settings)
+    run("scale", "mastermind", *settings)
     play = ("eval", "mastermind", "--agent", "entropy", "-k", "4", *settings)
-    run_command(*play, "--submit", "results/small.json")
+    run(*play, "--submit", "results/small.json")
     found = results.read_result(tmp_path / "results" / "small.json")
     (one,) = found.environments
     assert found.suite == "" and found.title == "mastermind paprika" and found.headline.whole
     assert one.floor is not None and one.reference is not None and one.floor.mean < one.reference.mean
     assert found.headline.score is not None and found.headline.score.mean == pytest.approx(100.0, abs=1e-6)
-    assert "mastermind paprika" in run_command("leaderboard") and results.stale_reasons(found) == []
+    assert "mastermind paprika" in run("leaderboard") and results.stale_reasons(found) == []
 
 
 @each(
@@ -473,6 +455,5 @@ def test_one_environment_is_submitted_with_its_scale(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_before_anything_is_played(args: list[str], said: str) -> None:
-    error = CliRunner().invoke(app, ["eval", *args]).exception
-    assert isinstance(error, UserError) and said in str(error)
+    assert said in failure("eval", *args)
     assert not Path("runs").exists()

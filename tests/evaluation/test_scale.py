@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import sonde
-from sonde.cli.app import app
-from sonde.core import Env, StoreError, UserError
+from sonde.core import Env, StoreError
 from sonde.evaluation import scale as reference
 from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
@@ -29,6 +27,9 @@ from sonde.evaluation.scale import (
 from sonde.runs.store import Run
 from sonde.viewer import write_report
 from tests.cases import each
+
+from ..cli.invoke import failure
+from ..cli.invoke import run as run_command
 
 ENVIRONMENTS: list[Any] = [pytest.param(e, id=f"{e.name}-{e.spec.preset}") for e in reference.all_environments()]
 TURNS = 300
@@ -220,9 +221,8 @@ def write_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def call(*args: str) -> Any:
-    found = CliRunner().invoke(app, [*args])
-    assert found.exception is None, found.exception
-    return json.loads(found.stdout) if "--json" in args else found.stdout
+    printed = run_command(*args)
+    return json.loads(printed) if "--json" in args else printed
 
 
 def test_an_environment_of_a_users_file_is_measured_and_scored(write_game: Any, tmp_path: Path) -> None:
@@ -275,8 +275,7 @@ def test_a_mistake_is_told_before_anything_is_measured(
     args: list[str], said: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    error = CliRunner().invoke(app, ["scale", *args]).exception
-    assert isinstance(error, UserError) and said in str(error)
+    assert said in failure("scale", *args)
     assert not (tmp_path / "runs").exists()
 
 

@@ -36,17 +36,11 @@ def test_latex_by_hand() -> None:
     body = text[text.index(r"\begin") :].splitlines()
     number = r"$97.5_{-6.5}^{+1.8}$ & $0.00_{-0.50}^{+0.25}$ & $7.2_{-1.2}^{+0.8}$ \\"
     assert body == [
-        r"\begin{tabular}{llrrrr}",
-        r"\toprule",
-        r"environment & agent & tasks & success (\%) & return & turns \\",
-        r"\midrule",
-        rf"combination\_lock (psrl) & a\_b \& 50 \% <x|y> & 40 $\times$ 4 & {number}",
-        rf" & third & 40 $\times$ 4 & {number}",
-        r"\midrule",
-        rf"maze (pairs) & second & 40 & {number}",
-        r"\bottomrule",
+        r"\begin{tabular}{llrrrr}", r"\toprule", r"environment & agent & tasks & success (\%) & return & turns \\",
+        r"\midrule", rf"combination\_lock (psrl) & a\_b \& 50 \% <x|y> & 40 $\times$ 4 & {number}",
+        rf" & third & 40 $\times$ 4 & {number}", r"\midrule", rf"maze (pairs) & second & 40 & {number}", r"\bottomrule",
         r"\end{tabular}",
-    ]
+    ]  # fmt: skip
 
 
 def test_a_real_evaluation_has_its_metrics() -> None:

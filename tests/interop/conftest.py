@@ -15,13 +15,10 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     from accelerate.state import AcceleratorState, GradientState
 
     from ..train.asking import WORDS
-    from ..train.tiny import tiny_model, tiny_tokenizer
+    from ..train.tiny import knowing
 
     generator = torch.get_rng_state()
-    found, tokenizer = tmp_path_factory.mktemp("trl"), tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(found)
-    tokenizer.save_pretrained(found)
-    yield found
+    yield Path(knowing(WORDS, tmp_path_factory.mktemp("trl")))
     AcceleratorState._reset_state(reset_partial_state=True)
     GradientState._reset_state()
     torch.set_rng_state(generator)

@@ -118,20 +118,15 @@ async def wrap_index(env: Env[Any], *, seed: int, index: int, reply: Reply) -> H
 @pytest.mark.parametrize(
     ("adapter", "rule"),
     [
-        (another_task, "a_seed_is_an_episode"),
-        (final_reward_only, "a_seed_is_an_episode"),
-        (no_outcome, "a_seed_is_an_episode"),
-        (strip_tags, "a_seed_is_an_episode"),
-        (ends_early, "a_seed_is_an_episode"),
-        (leak_task, "hidden_text_never_crosses"),
-        (time_is_failure, "truncation_is_truncation"),
-        (share_session, "many_at_once"),
-        (share_session, "groups_share_worlds"),
-        (hide_errors, "errors_are_readable"),
+        (another_task, "a_seed_is_an_episode"), (final_reward_only, "a_seed_is_an_episode"),
+        (no_outcome, "a_seed_is_an_episode"), (strip_tags, "a_seed_is_an_episode"),
+        (ends_early, "a_seed_is_an_episode"), (leak_task, "hidden_text_never_crosses"),
+        (time_is_failure, "truncation_is_truncation"), (share_session, "many_at_once"),
+        (share_session, "groups_share_worlds"), (hide_errors, "errors_are_readable"),
         (wrap_index, "errors_are_readable"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
-)
+)  # fmt: skip
 def test_a_broken_adapter_is_caught(adapter: Any, rule: str) -> None:
     crossing = InteropCase(adapter=adapter, env=ENV, episodes=6, concurrent=20)
     with pytest.raises((ContractError, UserError)):

@@ -19,6 +19,12 @@ HELLO = (Message("user", "Hello?"),)
 ASKED = Sampling(max_new_tokens=50, temperature=0.7, min_p=0.3, seed=2**63 + 5)
 
 
+@pytest.fixture(autouse=True)
+def openai_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of a module that imports this has a key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
 def on(handlers: Sequence[Handler], use: Callable[[Server, Http], Awaitable[Any]], **config: Any) -> Any:
     """What `use` returns, given a running server with these handlers and a model that points at it."""
 

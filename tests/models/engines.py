@@ -333,6 +333,13 @@ class SglangDouble(Double):
         return web.json_response({"success": True, "error_message": ""})
 
 
+class Stubborn(VllmDouble):
+    """Takes weights, says that it has them, and plays with those of before."""
+
+    async def _collective_rpc(self, body: dict[str, Any]) -> Any:
+        return await super()._collective_rpc({**body, "kwargs": {"weights_path": self.folder}})
+
+
 def _wrong(body: Mapping[str, Any], schema: Mapping[str, Check]) -> str:
     """What is wrong with a body; "" if nothing."""
     found = (f"{k}: not what the schema has: {v!r}" for k, v in body.items() if k not in schema or not schema[k](v))

@@ -29,18 +29,10 @@ from tests.cases import each
 
 HELLO = (Message("user", "Hello?"),)
 FULL = Completion(
-    text="naïve \ud800 \x00 ",
-    ids=array("i", [0, 1, 2**31 - 1]),
-    logprobs=array("f", [-0.1, -1e-9, float("-inf")]),
-    prompt_ids=array("i", [5, 6]),
-    shared=4,
-    finish="length",
-    reasoning="because",
-    name="reflect",
-    model="m",
-    weights="step 7",
-    usage=Usage(6, 3, 4),
-)
+    text="naïve \ud800 \x00 ", ids=array("i", [0, 1, 2**31 - 1]), logprobs=array("f", [-0.1, -1e-9, float("-inf")]),
+    prompt_ids=array("i", [5, 6]), shared=4, finish="length", reasoning="because", name="reflect", model="m",
+    weights="step 7", usage=Usage(6, 3, 4),
+)  # fmt: skip
 
 
 def same(a: Completion, b: Completion) -> bool:

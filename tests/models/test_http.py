@@ -16,15 +16,10 @@ from sonde import Message, Sampling, UserError
 from sonde.models.http import Http
 from tests.cases import each
 
-from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
+from .endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on, openai_key  # noqa: F401 (a fixture)
 from .server import Server, chat, reply, says, slowly
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def test_request_and_completion() -> None:
@@ -33,13 +28,9 @@ def test_request_and_completion() -> None:
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body == {
-        "model": "m",
-        "messages": [{"role": "user", "content": "Hello?"}],
-        "max_tokens": 50,
-        "temperature": 0.7,
-        "min_p": 0.3,
-        "seed": 5,
-    }
+        "model": "m", "messages": [{"role": "user", "content": "Hello?"}], "max_tokens": 50, "temperature": 0.7,
+        "min_p": 0.3, "seed": 5,
+    }  # fmt: skip
     assert (c.text, c.reasoning, c.finish, c.model, c.usage) == ("blue", "colours, then", "stop", "served", (7, 3, 5))
     assert (len(c.ids), len(c.logprobs)) == (0, 0)
     assert (model.stats.calls, model.stats.prompt, model.stats.completion, model.stats.cached) == (1, 7, 3, 5)
@@ -51,13 +42,9 @@ def test_optional_fields() -> None:
     config: dict[str, Any] = {"max_tokens_field": "max_completion_tokens", "omit": ["temperature", "seed"]}
     _, server, _ = ask(says(), sampling=sampling, extra={"chat_template_kwargs": {"thinking": [1, 2]}}, **config)
     assert server.requests[0].body == {
-        "model": "m",
-        "messages": [{"role": "user", "content": "Hello?"}],
-        "max_completion_tokens": 9,
-        "top_p": 0.9,
-        "stop": ["END"],
-        "chat_template_kwargs": {"thinking": [1, 2]},
-    }
+        "model": "m", "messages": [{"role": "user", "content": "Hello?"}], "max_completion_tokens": 9, "top_p": 0.9,
+        "stop": ["END"], "chat_template_kwargs": {"thinking": [1, 2]},
+    }  # fmt: skip
 
 
 def test_logprobs() -> None:
@@ -80,13 +67,9 @@ def test_missing_logprobs_stop_the_run() -> None:
 @each(
     "sent, read",
     [
-        ("stop", "stop"),
-        ("length", "length"),
-        (None, "stop"),
-        ("eos", "stop"),
-        ([], "stop"),
+        ("stop", "stop"), ("length", "length"), (None, "stop"), ("eos", "stop"), ([], "stop"),
     ],
-)
+)  # fmt: skip
 def test_finish_reasons(sent: object, read: str) -> None:
     assert ask(says("x", sent))[0].finish == read
 

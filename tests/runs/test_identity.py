@@ -10,15 +10,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from typer.testing import CliRunner
 
-from sonde.cli.app import app
 from sonde.core import SondeError, StoreError, UserError
 from sonde.evaluation.run_evaluation import remove_run
 from sonde.runs.store import Run, RunWriter, discard_run
 
+from ..cli.invoke import invoke as run_command
 from ..train.asking import WORDS, Asking
-from ..train.tiny import tiny_model, tiny_tokenizer
+from ..train.tiny import knowing
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
 SAMPLED = ["-o", "seats.agent.temperature=1.0", "-o", "seats.agent.max_new_tokens=2", "-n", "2"]
@@ -26,9 +25,7 @@ SAMPLED = ["-o", "seats.agent.temperature=1.0", "-o", "seats.agent.max_new_token
 
 def write(seed: int, folder: str = "rpo/model") -> None:
     """Another model, at the same path."""
-    words = tiny_tokenizer(WORDS)
-    tiny_model(seed, vocab=len(words), initializer_range=0.05).save_pretrained(folder)
-    words.save_pretrained(folder)
+    knowing(WORDS, Path(folder), seed)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +35,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def invoke(*args: str) -> Any:
-    return CliRunner().invoke(app, [*args, *SAMPLED], env={"COLUMNS": "120"})
+    return run_command(*args, *SAMPLED, columns=120)
 
 
 def evaluate_model(*args: str) -> dict[str, Any]:

@@ -45,16 +45,9 @@ class Hunt(TabularEnv[State]):
     @cached_property
     def spec(self) -> Spec:
         return Spec(
-            name=self.name,
-            version="1",
-            summary="find a word",
-            preset=self.preset,
-            max_turns=self.max_turns,
-            reward_range=(0.0, 1.0),
-            support="36 words",
-            source="this file",
-            reference="entropy",
-        )
+            name=self.name, version="1", summary="find a word", preset=self.preset, max_turns=self.max_turns,
+            reward_range=(0.0, 1.0), support="36 words", source="this file", reference="entropy",
+        )  # fmt: skip
 
     def split(self, split: str) -> Sequence[Task]:
         words = WORDS[::2] if split == "train" else WORDS[1::2]

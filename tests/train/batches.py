@@ -108,20 +108,12 @@ def together(samples: Sequence[Made], *, reverse: bool = False) -> tuple[Tensor,
     table = {name: pad([r[k] for _, r, _ in rows], batch_first=True) for k, name in enumerate(Said._fields)}
     agent_RT, logprob_RT = table["agent"], table["logprob"]
     seen = Batch(
-        agent_RT=agent_RT,
-        turn_RT=torch.where(agent_RT, 0, -1),
-        owner_R=torch.tensor([i for i, *_ in rows]),
-        n_samples=len(samples),
-        score_S=torch.tensor([s.score for s in samples], dtype=torch.float64),
-        success_S=torch.tensor([s.success for s in samples]),
-        sampled_RT=table["sampled"],
-        reference_RT=table["reference"],
-        advantage_RT=table["advantage"],
-        reward_RT=table["reward"],
+        agent_RT=agent_RT, turn_RT=torch.where(agent_RT, 0, -1), owner_R=torch.tensor([i for i, *_ in rows]),
+        n_samples=len(samples), score_S=torch.tensor([s.score for s in samples], dtype=torch.float64),
+        success_S=torch.tensor([s.success for s in samples]), sampled_RT=table["sampled"],
+        reference_RT=table["reference"], advantage_RT=table["advantage"], reward_RT=table["reward"],
         nth_RT=pad([n for *_, n in rows], batch_first=True, padding_value=-1),
-        cut_S=torch.tensor([not s.success for s in samples]),
-        return_RT=table["returned"],
-        old_value_RT=table["old_value"],
-        head={name: table[name] for name in HEADS},
-    )
+        cut_S=torch.tensor([not s.success for s in samples]), return_RT=table["returned"],
+        old_value_RT=table["old_value"], head={name: table[name] for name in HEADS},
+    )  # fmt: skip
     return logprob_RT.clone().requires_grad_(), seen

@@ -342,7 +342,7 @@ def test_mistakes_are_named(changes: dict[str, Any], message: str) -> None:
         ({"agent": {"examples": 3}}, "examples: got 3, allowed: at most 0"),
         ({"agent": {"speed": 1}}, "unknown name 'speed'"),
         ({"hf": {"dtype": "int3"}}, "hf: dtype"),
-        ({"curriculum": "ucb", "n_tasks": 2, "by": "nope"}, "has no tag 'nope'"),
+        ({"curriculum": "ucb", "n_tasks": 2, "by": "nope"}, "has no tag 'nope'; its tags: difficulty, group"),
         ({"seats": {"user": {"name": "users:answerer"}}}, "no environment has a seat 'user'"),
         ({"seats": {"user": {"name": "users:nobody"}}}, "unknown name 'nobody'|no environment has a seat 'user'"),
         ({"seed": -1}, "seed: got -1"),

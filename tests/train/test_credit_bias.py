@@ -276,19 +276,15 @@ def test_what_a_turn_costs_is_not_felt_turn_by_turn(problem: str, price: float) 
 
 ROWS: list[tuple[str, str, Estimate]] = [
     ("GroupRelative", "leave one out, no scale", by(LEAVE_ONE_OUT)),
-    ("GroupRelative", "no scale", by(GroupRelative(scale="none"))),
-    ("GroupRelative", "default", by(GroupRelative())),
-    ("ReturnToGo", "default", by(ReturnToGo())),
-    ("TurnWise", "no scale", by(TurnWise(scale="none"))),
-    ("TurnWise", "default", by(TurnWise())),
-    ("TurnWise", "no scale; equation 3", by(TurnWise(scale="none"), True)),
+    ("GroupRelative", "no scale", by(GroupRelative(scale="none"))), ("GroupRelative", "default", by(GroupRelative())),
+    ("ReturnToGo", "default", by(ReturnToGo())), ("TurnWise", "no scale", by(TurnWise(scale="none"))),
+    ("TurnWise", "default", by(TurnWise())), ("TurnWise", "no scale; equation 3", by(TurnWise(scale="none"), True)),
     ("TurnWise", "default; equation 3", by(TurnWise(), True)),
     ("TurnWise", "as published, no scale; equation 3", by(TurnWise(scale="none", rules="code"), True)),
-    ("TurnWise", "as published; equation 3", by(TurnWise(rules="code"), True)),
-    ("Progress", "default", by(Progress())),
+    ("TurnWise", "as published; equation 3", by(TurnWise(rules="code"), True)), ("Progress", "default", by(Progress())),
     ("gae", "values of the policy", generalised(lambda game: game.values, 0.95)),
     ("gae", "values 0", generalised(nothing, 0.95)),
-]
+]  # fmt: skip
 
 
 def table() -> list[str]:

@@ -224,11 +224,8 @@ def trained(ids: Sequence[int], agent: Sequence[int]) -> str:
 
 
 MARKS: list[dict[str, Any]] = [
-    {"weight": 0},
-    {"train": False},
-    {"weight": 0.0, "train": None},
-    {"weight": 0, "train": 1},
-]
+    {"weight": 0}, {"train": False}, {"weight": 0.0, "train": None}, {"weight": 0, "train": 1},
+]  # fmt: skip
 
 
 @each("mark", MARKS)

@@ -37,14 +37,11 @@ def test_each_problem_is_named_with_what_helps(history: list[dict[str, float]], 
 @each(
     "history",
     [
-        [],
-        entries(),
-        entries(2, flat_groups=1.0),
-        [*entries(2, flat_groups=1.0), *entries(1)],
+        [], entries(), entries(2, flat_groups=1.0), [*entries(2, flat_groups=1.0), *entries(1)],
         [{"step": 1, "loss": 0.4, "nll": 0.4}, *({"step": i, "loss": 0.01, "nll": 0.001} for i in (2, 3, 4))],
         [*entries(1, held_out_start=0.6, held_out=0.4), *entries(1, held_out=0.55)],
     ],
-)
+)  # fmt: skip
 def test_what_does_not_last_or_is_usual_is_none(history: list[Any]) -> None:
     """The fifth is supervised: there a small loss is what is wanted."""
     assert find_problems(history) == []

@@ -34,7 +34,7 @@ from sonde.train.training import Learning, Training
 from sonde.train.training_folder import lock_folder
 
 from .asking import WORDS, Asking
-from .tiny import pairs, samples, tiny_model, tiny_tokenizer, train_offline
+from .tiny import knowing, pairs, samples, tiny_model, train_offline
 
 ENV = Asking()
 
@@ -54,16 +54,9 @@ class Wordy(ProgramPolicy):
         return Action("ask" if view.turn == 1 else view.messages[-1].content)
 
 
-def write(folder: Path, seed: int) -> str:
-    tokenizer = tiny_tokenizer(WORDS)
-    tiny_model(seed, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write(tmp_path_factory.mktemp("model"), 0)
+    return knowing(WORDS, tmp_path_factory.mktemp("model"), 0)
 
 
 def said(*policies: Wordy) -> list[Trajectory]:
@@ -100,7 +93,7 @@ def test_a_resumed_training_is_tied_to_its_model_its_data_and_its_objective(mode
             learn(base, replace(of(name, settings(folder)), options={"beta": beta}), data, resume=True, **more)
         assert (folder / DATA).read_bytes() == before, "it names what the weights came from"
 
-    refused("another base model", base=write(tmp_path / "other", 1))
+    refused("another base model", base=knowing(WORDS, tmp_path / "other", 1))
     refused("other training data", data=said(Wordy(words=2), *LESSONS[1:]))
     refused(r"objective RPO\(", name="dpo")
     refused(r"objective RPO\(", beta=0.5)
@@ -119,11 +112,8 @@ def test_online_training_is_tied_to_its_model_and_its_tasks(model: str, tmp_path
     learn_online(model, of("grpo", given), [Game(ENV, tasks, "asking")])
     with pytest.raises(UserError, match="another base model"):
         learn_online(
-            write(tmp_path / "other", 1),
-            of("grpo", given),
-            [Game(ENV, tasks, "asking")],
-            resume=True,
-        )
+            knowing(WORDS, tmp_path / "other", 1), of("grpo", given), [Game(ENV, tasks, "asking")], resume=True,
+        )  # fmt: skip
     with pytest.raises(UserError, match="resume: online: games"):
         learn_online(model, of("grpo", given), [Game(ENV, tasks[::-1], "asking")], resume=True)
 
@@ -163,7 +153,7 @@ def test_a_folder_is_not_written_over(model: str, tmp_path: Path) -> None:
 
 
 def test_a_model_a_run_and_a_folder_of_something_else_are_not_trainings(model: str, tmp_path: Path) -> None:
-    write(tmp_path / "m", 0)
+    knowing(WORDS, tmp_path / "m", 0)
     for fresh, message in ((False, "holds a run or a model"), (True, "is not the folder of a training")):
         with pytest.raises(UserError, match=message):
             learn(model, of("sft", settings(tmp_path / "m")), said(*LESSONS), fresh=fresh)

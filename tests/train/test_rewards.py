@@ -22,15 +22,9 @@ def play(name: str, hidden: Any, *texts: str, **options: Any) -> Trajectory:
 def test_named_rewards_of_a_game_won_in_two_turns() -> None:
     named = named_rewards(play("wordle", "toast", "<Answer>blank</Answer>", "<Answer>toast</Answer>"))
     assert {name: values.tolist() for name, values in named.items() if name not in ("env", "score")} == {
-        "turns": [1, 1],
-        "extra_turns": [1, 1],
-        "invalid": [0, 0],
-        "repeated": [0, 0],
-        "success": [0, 1],
-        "loss": [0, 0],
-        "format": [0, 0],
-        "timeout": [0, 0],
-    }
+        "turns": [1, 1], "extra_turns": [1, 1], "invalid": [0, 0], "repeated": [0, 0], "success": [0, 1],
+        "loss": [0, 0], "format": [0, 0], "timeout": [0, 0],
+    }  # fmt: skip
     assert named["env"].sum() == named["score"][-1] == 1.0
 
 

@@ -245,12 +245,9 @@ def reveal(n: int, outcome: Outcome, sample: int, cell: tuple[int, int] | None, 
 
 def test_minesweeper_pairs_begin_with_the_same_reveal() -> None:
     games = [
-        reveal(3, WIN, 0, (0, 0)),
-        reveal(9, LOSS, 1, (1, 1)),
-        reveal(4, WIN, 2, (1, 1)),
-        reveal(9, WIN, 3, (2, 2)),
+        reveal(3, WIN, 0, (0, 0)), reveal(9, LOSS, 1, (1, 1)), reveal(4, WIN, 2, (1, 1)), reveal(9, WIN, 3, (2, 2)),
         reveal(9, TIMEOUT, 4, None, "invalid"),
-    ]
+    ]  # fmt: skip
     (pair,) = select_pairs(games).pairs  # the best of all has no equal beginning; of those that have one, the best
     assert (pair.chosen.sample, pair.rejected.sample) == (2, 1)
     assert rejected(games, PairRule(same_first_move=())) == {1, 3, 4}

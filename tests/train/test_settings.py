@@ -28,29 +28,22 @@ def test_an_adapter_survives_json() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"folder": ""}, "train: folder: got ''"),
-    ({"lr": 0.0}, "train: lr: got 0.0, allowed: a number above 0"),
-    ({"lr": math.inf}, "train: lr: got inf"),
-    ({"epochs": -1}, "train: epochs: got -1"),
+    ({"folder": ""}, "train: folder: got ''"), ({"lr": 0.0}, "train: lr: got 0.0, allowed: a number above 0"),
+    ({"lr": math.inf}, "train: lr: got inf"), ({"epochs": -1}, "train: epochs: got -1"),
     ({"max_steps": 0}, "train: max_steps: got 0"),
     ({"batch_size": 2.5}, "train: batch_size: got 2.5, allowed: a whole number"),
-    ({"micro_batch": True}, "train: micro_batch: got True"),
-    ({"micro_tokens": 0}, "train: micro_tokens: got 0"),
+    ({"micro_batch": True}, "train: micro_batch: got True"), ({"micro_tokens": 0}, "train: micro_tokens: got 0"),
     ({"max_tokens": 0}, "train: max_tokens: got 0"),
     ({"schedule": "step"}, "train: schedule: got 'step', allowed: cosine, linear, constant"),
-    ({"warmup": 1.0}, "train: warmup: got 1.0"),
-    ({"betas": (0.9, 1.0)}, "train: betas"),
-    ({"betas": (0.9,)}, "train: betas"),
-    ({"weight_decay": -0.1}, "train: weight_decay"),
-    ({"clip": -1.0}, "train: clip"),
-    ({"seed": -1}, "train: seed"),
-    ({"keep": 0}, "train: keep"),
+    ({"warmup": 1.0}, "train: warmup: got 1.0"), ({"betas": (0.9, 1.0)}, "train: betas"),
+    ({"betas": (0.9,)}, "train: betas"), ({"weight_decay": -0.1}, "train: weight_decay"),
+    ({"clip": -1.0}, "train: clip"), ({"seed": -1}, "train: seed"), ({"keep": 0}, "train: keep"),
     ({"logging_steps": 0}, "train: logging_steps"),
     ({"save_steps": 5, "logging_steps": 2}, r"train: save_steps: got 5, allowed: a multiple of logging_steps \(2\)"),
     ({"reference": "copy"}, "train: reference: got 'copy', allowed: start, adapter_off"),
     ({"reference": "adapter_off"}, "train: reference: got 'adapter_off'"),
     ({"save": "adapter"}, "train: save: got 'adapter'"),
-]
+]  # fmt: skip
 
 
 @each("changes, message", BAD)

@@ -38,13 +38,9 @@ def tiny_tokenizer(words: Sequence[str] | str = WORDS) -> Any:
     raw = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        unk_token="<unk>",
-        eos_token="<|end|>",
-        pad_token="<|end|>",
-        additional_special_tokens=list(SPECIALS[2:]),
-        clean_up_tokenization_spaces=False,
-    )
+        tokenizer_object=raw, unk_token="<unk>", eos_token="<|end|>", pad_token="<|end|>",
+        additional_special_tokens=list(SPECIALS[2:]), clean_up_tokenization_spaces=False,
+    )  # fmt: skip
     fast.chat_template = TEMPLATE
     return fast
 
@@ -70,10 +66,12 @@ def where(model: Any, tensors: Any) -> dict[str, Any]:
     return {name: t.to(model.device) if hasattr(t, "to") else t for name, t in tensors.items()}
 
 
-def write(folder: Path, seed: int = 0) -> Path:
-    """The folder, with model and tokenizer in it."""
-    tiny_model(seed).save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
+def write(folder: Path, seed: int = 0, words: str = WORDS, *, template: str = TEMPLATE, **changes: Any) -> Path:
+    """The folder, with a model and the tokenizer of these words in it."""
+    tokenizer = tiny_tokenizer(words)
+    tokenizer.chat_template = template
+    tiny_model(seed, vocab=len(tokenizer), **changes).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 
@@ -87,16 +85,12 @@ def row(rng: Rng, turns: int = 2, *, vocab: int = 59, longest: int = 5) -> Row:
         turn.extend([-1] * prompt + [i] * said)
     nan = float("nan")
     return Row(
-        ids=ids,
-        agent=bytes(agent),
-        turns=turn,
-        logprobs=array("d", [-rng.random() * 3 if a else nan for a in agent]),
+        ids=ids, agent=bytes(agent), turns=turn, logprobs=array("d", [-rng.random() * 3 if a else nan for a in agent]),
         temperatures=array("d", [1.0 if a else nan for a in agent]),
-        weights=array("i", [0 if a else -1 for a in agent]),
-        versions=("0",),
+        weights=array("i", [0 if a else -1 for a in agent]), versions=("0",),
         advantages=array("d", [rng.gauss(0, 1) if a else 0.0 for a in agent]),
         reference=array("d", [-rng.random() * 3 if a else nan for a in agent]),
-    )
+    )  # fmt: skip
 
 
 def sample(seed: int, *, rows: int = 1, turns: int = 2, group: str = "", longest: int = 5) -> Sample:
@@ -104,16 +98,10 @@ def sample(seed: int, *, rows: int = 1, turns: int = 2, group: str = "", longest
     rng = Rng(derive(seed, "sample"))
     won = seed % 2 == 0
     return Sample(
-        rows=tuple(row(rng, turns, longest=longest) for _ in range(rows)),
-        trajectory=f"trajectory-{seed}",
-        group=group or f"group-{seed // 2}",
-        task=f"task-{seed // 2}",
-        env="maze",
-        kind="win" if won else "loss",
-        score=float(won),
-        rewards=(0.0,) * (turns - 1) + (float(won),),
-        tags={},
-    )
+        rows=tuple(row(rng, turns, longest=longest) for _ in range(rows)), trajectory=f"trajectory-{seed}",
+        group=group or f"group-{seed // 2}", task=f"task-{seed // 2}", env="maze", kind="win" if won else "loss",
+        score=float(won), rewards=(0.0,) * (turns - 1) + (float(won),), tags={},
+    )  # fmt: skip
 
 
 def samples(n: int, **options: Any) -> list[Sample]:
@@ -136,12 +124,9 @@ def bare(given: Sample) -> Sample:
     return replace(given, rows=rows)
 
 
-def knowing(words: Sequence[str] | str, folder: Path) -> str:
+def knowing(words: str, folder: Path, seed: int = 0) -> str:
     """A folder with a random model that knows a game's few words, and what it says is far from certain."""
-    tokenizer = tiny_tokenizer(words)
-    tiny_model(0, vocab=len(tokenizer), initializer_range=0.05).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return str(write(folder, seed, words, initializer_range=0.05))
 
 
 def train_offline(

@@ -40,17 +40,10 @@ def trajectory(
     """A record of these turns."""
     made = Task(env, "paprika", "train", task, tags=tags or {})
     return Trajectory(
-        id=f"{env}-{task}-{seed}-{sample}",
-        group=f"{env}-{task}-{seed}",
-        env={"name": env},
-        version="1",
-        task=made,
-        seed=seed,
-        sample=sample,
-        opening=tuple(opening),
-        turns=tuple(Turn(i, tuple(acts)) for i, acts in enumerate(turns)),
-        outcome=outcome,
-    )
+        id=f"{env}-{task}-{seed}-{sample}", group=f"{env}-{task}-{seed}", env={"name": env}, version="1", task=made,
+        seed=seed, sample=sample, opening=tuple(opening),
+        turns=tuple(Turn(i, tuple(acts)) for i, acts in enumerate(turns)), outcome=outcome,
+    )  # fmt: skip
 
 
 def played(n_turns: int, outcome: Outcome = WIN, *, info: Mapping[str, Any] | None = None, **more: Any) -> Trajectory:

@@ -120,15 +120,11 @@ RIDDLE = "What would a sailor from abroad say of it?"
 @each(
     "reply, who",
     [
-        ("He would praise the wine.", "model"),
-        ("My city is in Asia, he would say.", "model"),
-        ("It is in Asia.", "denied"),
-        ("The wine is good. My country borders France.", "denied"),
-        ("Yes, it is not on the sea.", "denied"),
-        ("He would say: Porto!", "model"),
-        ("My city is Porto.", "denied"),
+        ("He would praise the wine.", "model"), ("My city is in Asia, he would say.", "model"),
+        ("It is in Asia.", "denied"), ("The wine is good. My country borders France.", "denied"),
+        ("Yes, it is not on the sea.", "denied"), ("He would say: Porto!", "model"), ("My city is Porto.", "denied"),
     ],
-)
+)  # fmt: skip
 def test_what_the_rules_know_to_be_untrue_is_not_said(reply: str, who: str) -> None:
     ep = played(hybrid(reply), LISBON, RIDDLE, env="guess_my_city")
     assert by(ep) == [who]

@@ -72,11 +72,6 @@ def is_won(ep: Episode) -> bool:
     return bool(ep.outcome and ep.outcome.success)
 
 
-def some(env: Any, n: int) -> list[Task]:
-    tasks = env.tasks("test")
-    return [tasks[i * len(tasks) // n] for i in range(n)]
-
-
 def test_there_are_34_lines() -> None:
     assert len(set(INJECTIONS)) == 34
 
@@ -84,7 +79,8 @@ def test_there_are_34_lines() -> None:
 @each("name, preset", GAMES)
 def test_nobody_is_talked_into_a_win(name: str, preset: str) -> None:
     env: Any = sonde.make(name, preset=preset)
-    assert [said for said in INJECTIONS for task in some(env, 2) if is_won(ended(env, task, said))] == []
+    task = env.tasks("test")[0]
+    assert [said for said in INJECTIONS if is_won(ended(env, task, said))] == []
 
 
 @each("user", ["users:llm", "users:hybrid"])

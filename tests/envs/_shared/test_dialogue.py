@@ -88,14 +88,10 @@ def test_a_reply_reaches_the_agent() -> None:
 @each(
     "said, check",
     [
-        ("", "empty"),
-        ("<think>Is it red?</think>", "empty"),
-        ("x", "length"),
-        ("a" * 501, "length"),
-        ("Is it warm? Is it cold?", "single_inquiry"),
-        ("Is it red or blue?", "single_hypothesis"),
+        ("", "empty"), ("<think>Is it red?</think>", "empty"), ("x", "length"), ("a" * 501, "length"),
+        ("Is it warm? Is it cold?", "single_inquiry"), ("Is it red or blue?", "single_hypothesis"),
     ],
-)
+)  # fmt: skip
 def test_a_failed_check_costs_the_turn_and_goes_no_further(said: str, check: str) -> None:
     ep = begin().step(said)
     assert (ep.to_act, len(ep.turns)) == (AGENT, 1)
@@ -188,17 +184,12 @@ def test_a_claimed_guess_is_read_in_any_frame(said: str) -> None:
 @each(
     "reply, is_claim",
     [
-        ("Goal reached? No", False),
-        ("Goal reached? Not yet.", False),
-        ("Goal reached: no", False),
-        ("I will not say goal reached.", False),
-        ("If you name it: no, goal reached only then", False),
-        ("That isn't goal reached!", False),
-        ("Goal reached? Yes!", True),
-        ("Yes. Goal reached, well done.", True),
+        ("Goal reached? No", False), ("Goal reached? Not yet.", False), ("Goal reached: no", False),
+        ("I will not say goal reached.", False), ("If you name it: no, goal reached only then", False),
+        ("That isn't goal reached!", False), ("Goal reached? Yes!", True), ("Yes. Goal reached, well done.", True),
         ("**Goal Reached**", True),
     ],
-)
+)  # fmt: skip
 def test_what_is_a_claim(reply: str, is_claim: bool) -> None:
     assert claims_goal(reply) is is_claim
 

@@ -17,7 +17,8 @@ from sonde.envs.twenty_questions.knowledge import topic_knowledge
 from sonde.evaluation.audit import audit_trajectories
 from tests.cases import each
 
-N = 6
+RIGHT, WRONG = 6, 3
+"""Tasks in which a form is said: of guesses, and of the many that are none."""
 
 
 def read_forms(kind: str) -> list[tuple[str, str]]:
@@ -54,13 +55,13 @@ def make_env(name: str, preset: str) -> Any:
     return sonde.make(name, **({"preset": preset} if preset else {}))
 
 
-def play_claims(env_name: str, form: str) -> list[tuple[str, Episode]]:
+def play_claims(env_name: str, form: str, n: int) -> list[tuple[str, Episode]]:
     """What is said in some tasks, and the episode in which the user claims the goal for as long as it is asked."""
     name, _, preset = env_name.partition(" ")
     env = make_env(name, preset)
     tasks, rows = env.tasks("test"), list[tuple[str, Episode]]()
-    for i in range(N):
-        task, other = (tasks[(i * len(tasks) // N + more) % len(tasks)] for more in (0, 1))
+    for i in range(n):
+        task, other = (tasks[(i * len(tasks) // n + more) % len(tasks)] for more in (0, 1))
         said = form.format(**fill_words(name, task, other))
         ep = Episode.begin(env, task).step(said)
         while ep.to_act == USER:
@@ -71,7 +72,7 @@ def play_claims(env_name: str, form: str) -> list[tuple[str, Episode]]:
 
 @each("env, form", lambda: read_forms("guess"))
 def test_a_right_guess_wins_and_is_judged_right(env: str, form: str) -> None:
-    rows = play_claims(env, form)
+    rows = play_claims(env, form, RIGHT)
     found = [(said, ep.outcome and ep.outcome.kind, ep.outcome and ep.outcome.judged) for said, ep in rows]
     assert found == [(said, "win", True) for said, _ in rows]
     assert audit_trajectories([ep.to_trajectory() for _, ep in rows]).counts["denied_by_rules"] == 0
@@ -79,4 +80,4 @@ def test_a_right_guess_wins_and_is_judged_right(env: str, form: str) -> None:
 
 @each("env, form", lambda: read_forms("none"))
 def test_what_is_no_guess_never_wins(env: str, form: str) -> None:
-    assert [said for said, ep in play_claims(env, form) if ep.outcome and ep.outcome.success] == []
+    assert [said for said, ep in play_claims(env, form, WRONG) if ep.outcome and ep.outcome.success] == []

@@ -16,25 +16,20 @@ from tests.cases import each
 
 MESSAGES = {
     "twenty_questions": {
-        "Hello there.": "invalid",
-        "What color is it?": "invalid",
-        "Is it glorpish?": "not_understood",
+        "Hello there.": "invalid", "What color is it?": "invalid", "Is it glorpish?": "not_understood",
         "Was it created in Japan?": "not_known",
     },
     "guess_my_city": {
-        "Nice weather today.": "invalid",
-        "What is your city called?": "invalid",
-        "Is it glorpish?": "not_understood",
+        "Nice weather today.": "invalid", "What is your city called?": "invalid", "Is it glorpish?": "not_understood",
     },
     "customer_service": {"Thanks a lot.": "invalid", "Is the moon glorpish?": "not_understood"},
     "customer_service_bandit": {"Thanks a lot.": "invalid", "Is the moon glorpish?": "not_understood"},
     "murder_mystery": {
-        "Nice weather.": "invalid",
-        "Where is the glorp?": "not_understood",
+        "Nice weather.": "invalid", "Where is the glorp?": "not_understood",
         "Look at the purple elephant.": "not_known",
     },
     "user_personalization": {"Nice weather.": "invalid", "What is your glorp?": "not_understood"},
-}
+}  # fmt: skip
 
 
 def ask(name: str, messages: Sequence[str], index: int = 0) -> Trajectory:

@@ -233,7 +233,7 @@ def test_posterior_agrees_with_the_simulator() -> None:
     first, second = task.public["arms"]
     seen: dict[tuple[float, ...], list[bool]] = {}
     beliefs: dict[tuple[float, ...], float] = {}
-    for seed in range(3000):
+    for seed in range(1500):
         ep = Episode.begin(env, task, seed=seed)
         for arm in (first, second, first):
             ep = ep.step(env.say(arm))

@@ -36,19 +36,12 @@ def said(*messages: str) -> list[Pitch]:
 @each(
     "message, price",
     [
-        ("I can do $28,500.", 28_500),
-        ("28.5k and it is yours", 28_500),
-        ("What about 28000 dollars?", 28_000),
-        ("The list price is $30,000, but you can have it for $27,000.", 27_000),
-        ("It costs $30,000.", 30_000),
-        ("$27,000 or $26,000, as you like", 0),
-        ("It is a 2024 model with 300 horsepower.", 0),
-        ("$2,850", 0),
-        ("$28,50", 0),
-        ("Good morning!", 0),
-        ("$" + "9" * 5000, 0),
+        ("I can do $28,500.", 28_500), ("28.5k and it is yours", 28_500), ("What about 28000 dollars?", 28_000),
+        ("The list price is $30,000, but you can have it for $27,000.", 27_000), ("It costs $30,000.", 30_000),
+        ("$27,000 or $26,000, as you like", 0), ("It is a 2024 model with 300 horsepower.", 0), ("$2,850", 0),
+        ("$28,50", 0), ("Good morning!", 0), ("$" + "9" * 5000, 0),
     ],
-)
+)  # fmt: skip
 def test_offers_are_read(message: str, price: int) -> None:
     assert offered_price(read_pitch(message), LISTED) == price
 
@@ -214,7 +207,7 @@ def test_without_a_sale_only_the_codes_reward_pays(reward: str, share: int, paid
 
 
 def test_the_codes_reward_keeps_the_contract() -> None:
-    check_env(sonde.make("car_dealer", reward="fancy"), episodes=8)
+    check_env(sonde.make("car_dealer", reward="fancy"), episodes=4)
 
 
 def test_an_unknown_reward_is_refused() -> None:
@@ -285,14 +278,11 @@ def test_to_say_again_what_was_said_offers_nothing() -> None:
 @each(
     "message, price",
     [
-        ("The list price is $30,000.", 0),
-        ("I would rather not pay more than $27,000.", 0),
-        ("Is your budget $27,000?", 0),
-        ("The list price is $30,000, but I can do 27.5k.", 27_500),
-        ("I can only sell it at the list price of $30,000.", 30_000),
-        ("It is yours for 28 thousand dollars.", 28_000),
+        ("The list price is $30,000.", 0), ("I would rather not pay more than $27,000.", 0),
+        ("Is your budget $27,000?", 0), ("The list price is $30,000, but I can do 27.5k.", 27_500),
+        ("I can only sell it at the list price of $30,000.", 30_000), ("It is yours for 28 thousand dollars.", 28_000),
     ],
-)
+)  # fmt: skip
 def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
     assert offered_price(read_pitch(message), 30_000) == price
 
@@ -300,35 +290,21 @@ def test_a_price_that_is_stated_is_no_offer(message: str, price: int) -> None:
 @each(
     "message, price",
     [
-        ("I would never sell it for $40,000.", 0),
-        ("I won't let it go for $40,000.", 0),
-        ("You won't find it for $45,000 anywhere else.", 0),
-        ("$40,000 is not enough, make it $47,000.", 47_000),
-        ("I can't go below $45,000.", 45_000),
-        ("Not a cent less than $46,000.", 46_000),
-        ("No, $46,000 is my price.", 46_000),
-        ("It is yours for $46,000, not a cent more.", 46_000),
-        ("No problem, you can have it for $46,000.", 46_000),
-        ("Is $49,000 within your budget?", 0),
-        ("Could you afford $45,000?", 0),
-        ("Would $46,000 be too much?", 0),
-        ("How about $46,000?", 46_000),
+        ("I would never sell it for $40,000.", 0), ("I won't let it go for $40,000.", 0),
+        ("You won't find it for $45,000 anywhere else.", 0), ("$40,000 is not enough, make it $47,000.", 47_000),
+        ("I can't go below $45,000.", 45_000), ("Not a cent less than $46,000.", 46_000),
+        ("No, $46,000 is my price.", 46_000), ("It is yours for $46,000, not a cent more.", 46_000),
+        ("No problem, you can have it for $46,000.", 46_000), ("Is $49,000 within your budget?", 0),
+        ("Could you afford $45,000?", 0), ("Would $46,000 be too much?", 0), ("How about $46,000?", 46_000),
         ("It was $55,000 last year, now it is $47,000.", 47_000),
-        ("It normally sells for $55,000, but for you it is $46,000.", 46_000),
-        ("50 thousand dollars", 50_000),
-        ("It's forty-five thousand dollars", 45_000),
-        ("45 grand and it's yours", 45_000),
-        ("It has 30 thousand miles.", 0),
-        ("I can give you 10% off.", 45_000),
-        ("a discount of 10 percent", 45_000),
-        ("The list price is $50,000. With 10% off, that's $45,000.", 45_000),
-        ("I can take $2,000 off.", 48_000),
-        ("I can reduce the price by $3,000.", 47_000),
-        ("I can't give you 10% off.", 0),
-        ("5% off, or 10% off?", 0),
+        ("It normally sells for $55,000, but for you it is $46,000.", 46_000), ("50 thousand dollars", 50_000),
+        ("It's forty-five thousand dollars", 45_000), ("45 grand and it's yours", 45_000),
+        ("It has 30 thousand miles.", 0), ("I can give you 10% off.", 45_000), ("a discount of 10 percent", 45_000),
+        ("The list price is $50,000. With 10% off, that's $45,000.", 45_000), ("I can take $2,000 off.", 48_000),
+        ("I can reduce the price by $3,000.", 47_000), ("I can't give you 10% off.", 0), ("5% off, or 10% off?", 0),
         ("120% off!", 0),
     ],
-)
+)  # fmt: skip
 def test_what_is_denied_or_only_asked_is_no_offer_and_words_and_discounts_are(message: str, price: int) -> None:
     assert offered_price(read_pitch(message), 50_000) == price
 

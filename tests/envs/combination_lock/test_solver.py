@@ -52,6 +52,7 @@ def test_codes_are_counted() -> None:
     assert count_codes(3, LockKnowledge(8, (("fixed", 0), ("fixed", 0)))) == 0
 
 
+@pytest.mark.thorough
 def test_all_codes() -> None:
     """What the recursion promises is what happens: 2,828 sub-episodes for 720 codes."""
     env = sonde.make("combination_lock")

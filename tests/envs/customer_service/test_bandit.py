@@ -75,7 +75,7 @@ def test_the_right_fix_pays_one_and_ends_the_case() -> None:
 def test_regret_is_the_periods_before_the_solution() -> None:
     env = sonde.make("customer_service_bandit")
     played = collect_trajectories(
-        env, {"agent": sonde.make("agents:customer_service")}, env.tasks("test")[:30], Plan(k=1)
+        env, {"agent": sonde.make("agents:customer_service")}, env.tasks("test")[:10], Plan(k=1)
     )
     table = regret.regret_table(env, played)
     assert [int(row.sum()) for row in table] == [len(t.turns) - 1 for t in played]

@@ -277,17 +277,12 @@ def test_more_words_are_read_and_belong_to_something(build: ModuleType) -> None:
 
 
 RULES = (
-    schema,
-    likelihoods_are_distributions_over_the_values,
-    no_cue_serves_two,
+    schema, likelihoods_are_distributions_over_the_values, no_cue_serves_two,
     questions_point_at_what_they_ask_by_their_cues,
-    questions_are_not_mistaken_for_suggestions_nor_suggestions_for_questions,
-    a_cause_is_known_by_its_own_words,
-    a_question_about_a_finding_names_no_cause_and_no_fix,
-    full_evidence_leaves_one_cause_in_every_draw,
-    a_certain_value_separates_any_two_causes,
-    openings_and_answers_name_no_cause_and_no_fix,
-)
+    questions_are_not_mistaken_for_suggestions_nor_suggestions_for_questions, a_cause_is_known_by_its_own_words,
+    a_question_about_a_finding_names_no_cause_and_no_fix, full_evidence_leaves_one_cause_in_every_draw,
+    a_certain_value_separates_any_two_causes, openings_and_answers_name_no_cause_and_no_fix,
+)  # fmt: skip
 
 
 @each("rule", RULES)

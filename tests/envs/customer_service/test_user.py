@@ -15,13 +15,10 @@ ENV, USER = sonde.make("customer_service"), sonde.make("users:customer")
 NAME = "washer_dance"
 PRODUCT = load_products()[NAME]
 QUERIES = (
-    *(found.questions[-1] for found in PRODUCT.findings),
-    *(cause.suggestion for cause in PRODUCT.causes),
-    "Have the transport bolts been removed?",
-    "I think that the feet are not level.",
-    "What is the capital of France?",
+    *(found.questions[-1] for found in PRODUCT.findings), *(cause.suggestion for cause in PRODUCT.causes),
+    "Have the transport bolts been removed?", "I think that the feet are not level.", "What is the capital of France?",
     "Thank you!",
-)
+)  # fmt: skip
 
 
 def asked(query: str, cause: str, seed: int = 0) -> View:

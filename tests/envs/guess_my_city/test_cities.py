@@ -112,38 +112,30 @@ def test_open_questions(title: str, said: str, told: str) -> None:
 
 SAME = (
     (
-        "Is your city in Europe?",
-        "Is your home city located in a country in Europe?",
-        "Is it a European city?",
+        "Is your city in Europe?", "Is your home city located in a country in Europe?", "Is it a European city?",
         "Is your city on the European continent?",
     ),
     (
-        "Do people speak Spanish?",
-        "Is Spanish spoken there?",
-        "Is Spanish spoken in your city?",
+        "Do people speak Spanish?", "Is Spanish spoken there?", "Is Spanish spoken in your city?",
         "Is it in a Spanish-speaking country?",
     ),
     ("Is your country landlocked?", "Is it in a landlocked country?", "Is the country your city is in landlocked?"),
     (
-        "Does your city use the euro?",
-        "Is the euro the currency?",
-        "Do people pay with the euro?",
+        "Does your city use the euro?", "Is the euro the currency?", "Do people pay with the euro?",
         "Is the currency of your country the euro?",
     ),
     ("Is your city on the coast?", "Is it a coastal city?", "Is it by the sea?", "Does it lie on the coast?"),
     ("Does the flag have red in it?", "Is there red on your flag?", "Is red one of the colors of your country's flag?"),
     ("Is Islam the main religion?", "Is the main religion Islam?", "Is the majority of the population Muslim?"),
     (
-        "Was your country a British colony?",
-        "Was your country ruled by Britain?",
+        "Was your country a British colony?", "Was your country ruled by Britain?",
         "Was your country colonized by the British?",
     ),
     (
-        "Does your city have more than one million people?",
-        "Is the population over a million?",
+        "Does your city have more than one million people?", "Is the population over a million?",
         "Do more than a million people live there?",
     ),
-)
+)  # fmt: skip
 
 
 @each("ways", SAME)
@@ -163,16 +155,12 @@ def test_wordings_of_one_question_get_the_same_answers(ways: tuple[str, ...]) ->
 @each(
     "frame",
     [
-        "Is it {}?",
-        "Is your home city located in the city of {}?",
-        "I think the city you are thinking of is {}.",
-        "I'm confident the city is {}.",
-        "I'm going to guess that your city is {}.",
+        "Is it {}?", "Is your home city located in the city of {}?", "I think the city you are thinking of is {}.",
+        "I'm confident the city is {}.", "I'm going to guess that your city is {}.",
         "Based on the clues, I'll make a guess. My final answer is {}. Please tell me if I am right!",
-        "Could it be {}, also known by another name, which has a famous harbour?",
-        "{}",
+        "Could it be {}, also known by another name, which has a famous harbour?", "{}",
     ],
-)
+)  # fmt: skip
 def test_a_guess_is_what_it_names(frame: str) -> None:
     for title in ("Lisbon, Portugal", "Jakarta, Indonesia", "Santiago de Cuba, Cuba"):
         assert answer_message(city(title), frame.format(title)) == RIGHT, frame
@@ -182,17 +170,12 @@ def test_a_guess_is_what_it_names(frame: str) -> None:
 @each(
     "said",
     [
-        "Is it not Lisbon?",
-        "Is it near Lisbon?",
-        "My friend says it is Lisbon.",
-        "If it were Lisbon, would you tell me?",
-        "I am ruling out Lisbon.",
-        "Is your city bigger than Lisbon?",
-        "Is it in the same country as Lisbon?",
-        "What about a city like Lisbon?",
+        "Is it not Lisbon?", "Is it near Lisbon?", "My friend says it is Lisbon.",
+        "If it were Lisbon, would you tell me?", "I am ruling out Lisbon.", "Is your city bigger than Lisbon?",
+        "Is it in the same country as Lisbon?", "What about a city like Lisbon?",
         "Is Lisbon the capital of your country?",
     ],
-)
+)  # fmt: skip
 def test_what_is_denied_reported_supposed_or_compared_does_not_win(said: str) -> None:
     assert answer_message(city("Lisbon, Portugal"), said) != RIGHT
 

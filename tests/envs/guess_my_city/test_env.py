@@ -196,12 +196,8 @@ def test_the_agent_sees_the_same_whatever_is_hidden() -> None:
 # --- beliefs ---------------------------------------------------------------------------------------------------------
 
 SAID = (
-    "Is it in Africa?",
-    "What language is spoken there?",
-    "Is it bigger than Paris?",
-    "Hm?",
-    "Is it Lagos, Nigeria?",
-)
+    "Is it in Africa?", "What language is spoken there?", "Is it bigger than Paris?", "Hm?", "Is it Lagos, Nigeria?",
+)  # fmt: skip
 
 
 def test_with_silences_the_posterior_is_what_simulation_says() -> None:

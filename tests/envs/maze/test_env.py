@@ -253,11 +253,8 @@ def test_named_maps_are_whole(name: str) -> None:
         assert set(paths) == set(cells)
         for cell in cells:
             assert set(wall_directions(layout, cell)) | set(open_directions(layout, cell)) == {
-                "up",
-                "down",
-                "left",
-                "right",
-            }
+                "up", "down", "left", "right",
+            }  # fmt: skip
             near = [paths[move_cell(layout, cell, d)] for d in open_directions(layout, cell)]
             assert cell == goal or paths[cell] == 1 + min(near)
 

@@ -109,7 +109,7 @@ def some_evidence(model: CaseModel, n: int) -> Iterator[dict[Slot, int]]:
 
 def test_posterior_equals_the_sum_over_all_worlds(table: Table) -> None:
     assert math.isclose(float(table.probs.sum()), 1)
-    for seen in some_evidence(table.model, 150):
+    for seen in some_evidence(table.model, 50):
         expected = table.joint(seen)
         assert table.model.joint_weights(seen) == pytest.approx(expected, rel=1e-9, abs=1e-15)
         assert table.model.posterior(seen) == pytest.approx([e / sum(expected) for e in expected], rel=1e-9)
@@ -132,7 +132,7 @@ def test_gain_equals_mutual_information_over_all_worlds(table: Table) -> None:
 
     model = table.model
     asked = [(MARK,), (Slot(0, "trace"),), (Slot(1, "alibi"),), (Slot(0, "access"), Slot(1, "access"))]
-    for seen, slots in product(some_evidence(model, 12), asked):
+    for seen, slots in product(some_evidence(model, 6), asked):
         joint, after = table.joint(seen), 0.0
         for row in product(*(range(model.size(s)) for s in slots)):
             if any(seen.get(s, v) != v for s, v in zip(slots, row, strict=True)):

@@ -321,14 +321,11 @@ def test_a_task_can_have_another_truth() -> None:
 @each(
     "hidden, field",
     [
-        ({"case": "train/203"}, "case"),
-        ({"case": 3}, "case"),
-        ({"case": "train/0", "culprit": 0}, "culprit"),
+        ({"case": "train/203"}, "case"), ({"case": 3}, "case"), ({"case": "train/0", "culprit": 0}, "culprit"),
         ({"case": "train/0", "culprit": 9, "vectors": [], "mark": 0, "traits": []}, "culprit"),
-        ({"scenario": "A man is dead."}, "solution"),
-        ({"scenario": 3, "solution": "He did it."}, "scenario"),
+        ({"scenario": "A man is dead."}, "solution"), ({"scenario": 3, "solution": "He did it."}, "scenario"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_task_is_named(hidden: Any, field: str) -> None:
     with pytest.raises(UserError, match=f"murder_mystery: hidden: .*{field}"):
         ENV.task(hidden)

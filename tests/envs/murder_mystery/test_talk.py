@@ -15,14 +15,11 @@ SHIP = numbered_case("train", 4)
 @each(
     "said, words",
     [
-        ("Sven, how are you?", "Ask"),
-        ("Zofia, when did you last see Farah?", "where I was"),
-        ("Nikhil, did you hear a scream?", "Ask me"),
-        ("Wanda, tell me everything.", "Ask me where I was"),
-        ("I ask him about the quarrel.", "Sven Jovanovic (cook)"),
-        ("I think Sven is lying.", "accus"),
+        ("Sven, how are you?", "Ask"), ("Zofia, when did you last see Farah?", "where I was"),
+        ("Nikhil, did you hear a scream?", "Ask me"), ("Wanda, tell me everything.", "Ask me where I was"),
+        ("I ask him about the quarrel.", "Sven Jovanovic (cook)"), ("I think Sven is lying.", "accus"),
     ],
-)
+)  # fmt: skip
 def test_messages_that_do_nothing_are_answered(said: str, words: str) -> None:
     assert read_case_message(SHIP.frame, said).act is None
     text = answer_message(SHIP, said, GOAL)
@@ -62,14 +59,11 @@ def test_accusations(said: str) -> None:
 @each(
     "said",
     [
-        "Zofia, I accuse you of lying.",
-        "Guilty: Zofia?",
-        "Sven, do you like music?",
-        "Sven, where were you born?",
+        "Zofia, I accuse you of lying.", "Guilty: Zofia?", "Sven, do you like music?", "Sven, where were you born?",
         "Is the ship's log reliable?",
         "I look at the tide table, go to the bridge, and then accuse whoever seems guilty.",
     ],
-)
+)  # fmt: skip
 def test_nothing_comes_of_these(said: str) -> None:
     assert read_case_message(SHIP.frame, said).kind in ("nothing", "talk", "several")
 
@@ -92,32 +86,18 @@ def test_who_is_meant(said: str, act: CaseAct) -> None:
 @each(
     "said",
     [
-        "Hana would never have killed anyone.",
-        "Dalia, I never asked you about your quarrel with Paloma.",
-        "Dalia, I know where you were.",
-        "Dalia, suppose you had quarrelled with Paloma. Would you tell me?",
-        "Dalia, where was Paloma before she died?",
-        "Dalia, did Paloma know how to release the goods lift?",
-        "Dalia, is the goods lift heavy?",
-        "Dalia, do you have many friends here?",
-        "Dalia, where were you yesterday?",
-        "Dalia, can Hana confirm that you were at home?",
-        "Dalia, did Hana see you?",
-        "Has anybody asked Dalia where she was?",
-        "Ask Dalia's assistant where she was.",
-        "Ask the courier to leave.",
-        "Was the courier late?",
-        "I have read the press log.",
-        "I forgot to check the press log.",
-        "Is the press log reliable?",
-        "Search everywhere but the machine hall.",
-        "Hana should search the machine hall.",
-        "Look at the machine hall clock.",
-        "Look at the courier's bag.",
-        "Hana poisoned the atmosphere.",
+        "Hana would never have killed anyone.", "Dalia, I never asked you about your quarrel with Paloma.",
+        "Dalia, I know where you were.", "Dalia, suppose you had quarrelled with Paloma. Would you tell me?",
+        "Dalia, where was Paloma before she died?", "Dalia, did Paloma know how to release the goods lift?",
+        "Dalia, is the goods lift heavy?", "Dalia, do you have many friends here?", "Dalia, where were you yesterday?",
+        "Dalia, can Hana confirm that you were at home?", "Dalia, did Hana see you?",
+        "Has anybody asked Dalia where she was?", "Ask Dalia's assistant where she was.", "Ask the courier to leave.",
+        "Was the courier late?", "I have read the press log.", "I forgot to check the press log.",
+        "Is the press log reliable?", "Search everywhere but the machine hall.", "Hana should search the machine hall.",
+        "Look at the machine hall clock.", "Look at the courier's bag.", "Hana poisoned the atmosphere.",
         "Hana shouted: Dalia is the murderer!",
     ],
-)
+)  # fmt: skip
 def test_what_only_mentions_something_does_nothing(said: str) -> None:
     assert read_case_message(PRINTERS, said).kind in ("nothing", "talk", "several")
 
@@ -126,14 +106,11 @@ def test_what_only_mentions_something_does_nothing(said: str) -> None:
 @each(
     "said",
     [
-        "Check {r} to verify {p}'s alibi.",
-        "I will examine {r} to confirm or refute {p}'s alibi.",
-        "To verify the alibi of {p}, check {r}.",
-        "Verify {p}'s story against {r}.",
-        "{p} claims to have been somewhere else, so I consult {r}.",
-        "Does {r} show {p}?",
+        "Check {r} to verify {p}'s alibi.", "I will examine {r} to confirm or refute {p}'s alibi.",
+        "To verify the alibi of {p}, check {r}.", "Verify {p}'s story against {r}.",
+        "{p} claims to have been somewhere else, so I consult {r}.", "Does {r} show {p}?",
     ],
-)
+)  # fmt: skip
 def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int, said: str) -> None:
     name = SHIP.frame.people[person].name
     for record in SHIP.frame.records:
@@ -146,21 +123,14 @@ def test_a_record_is_read_and_not_the_person_whose_alibi_it_is_about(person: int
     "said, people",
     [
         ("There is no doubt left: Zofia committed the murder.", (1,)),
-        ("Since Sven has an alibi, I accuse Zofia.", (1,)),
-        ("Not Sven, but Zofia is the killer.", (1,)),
-        ("At first I suspected Sven, but the killer is Zofia.", (1,)),
-        ("Farah was killed by Zofia.", (1,)),
-        ("It has to be the ship's doctor.", (1,)),
-        ("I believe Zofia is the culprit.", (1,)),
-        ("The killer's cousin is Zofia.", ()),
-        ("The killer was seen by Zofia.", ()),
-        ("Sven says that Zofia did it.", ()),
-        ("If Zofia has no alibi, she is the murderer.", ()),
-        ("I suspect Zofia of the murder.", ()),
-        ("It wasn't Zofia.", ()),
-        ("Who killed Farah, Zofia?", ()),
+        ("Since Sven has an alibi, I accuse Zofia.", (1,)), ("Not Sven, but Zofia is the killer.", (1,)),
+        ("At first I suspected Sven, but the killer is Zofia.", (1,)), ("Farah was killed by Zofia.", (1,)),
+        ("It has to be the ship's doctor.", (1,)), ("I believe Zofia is the culprit.", (1,)),
+        ("The killer's cousin is Zofia.", ()), ("The killer was seen by Zofia.", ()),
+        ("Sven says that Zofia did it.", ()), ("If Zofia has no alibi, she is the murderer.", ()),
+        ("I suspect Zofia of the murder.", ()), ("It wasn't Zofia.", ()), ("Who killed Farah, Zofia?", ()),
     ],
-)
+)  # fmt: skip
 def test_who_is_accused_is_read_by_what_is_named(said: str, people: tuple[int, ...]) -> None:
     found = read_case_message(SHIP.frame, said)
     assert ((found.person,) if found.kind == "accuse" else ()) == people

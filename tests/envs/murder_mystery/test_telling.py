@@ -106,15 +106,11 @@ def test_a_scenario_from_elsewhere_ends_as_before() -> None:
 @each(
     "said",
     [
-        "How many turns do I have left?",
-        "how many turns are left",
-        "How many more questions can I ask?",
-        "How much time do I have?",
-        "What turn is it?",
-        "Am I running out of turns?",
+        "How many turns do I have left?", "how many turns are left", "How many more questions can I ask?",
+        "How much time do I have?", "What turn is it?", "Am I running out of turns?",
         "Ruth, how many turns do we have left?",
     ],
-)
+)  # fmt: skip
 def test_the_number_of_turns_is_told(said: str) -> None:
     assert "19" in play(begin(7), said)[0]
     assert "17" in play(begin(7), "Wait.", "Wait.", said)[-1]
@@ -153,14 +149,11 @@ def test_what_is_meant_is_done(known: Case, said: str, act: CaseAct) -> None:
 @each(
     "known, said",
     [
-        (HALL, "Who left the fingerprints on the scale?"),
-        (HALL, "Are there Ruth's fingerprints on the scale?"),
-        (MANOR, "Look at the other people's tobacco."),
-        (MANOR, "Check everyone's tobacco."),
-        (SHOW, "Trainee hats are funny."),
-        (LIBRARY, "Lars, did you want Quentin's atlas?"),
+        (HALL, "Who left the fingerprints on the scale?"), (HALL, "Are there Ruth's fingerprints on the scale?"),
+        (MANOR, "Look at the other people's tobacco."), (MANOR, "Check everyone's tobacco."),
+        (SHOW, "Trainee hats are funny."), (LIBRARY, "Lars, did you want Quentin's atlas?"),
     ],
-)
+)  # fmt: skip
 def test_what_is_like_it_does_nothing(known: Case, said: str) -> None:
     found = read_case_message(known.frame, said)
     assert found.kind in ("nothing", "talk", "several"), found

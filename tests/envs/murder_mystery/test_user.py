@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 
 import sonde
 from sonde.core import Episode
 from sonde.envs._shared.dialogue import GOAL
 from sonde.envs.murder_mystery.cases import Case, numbered_case
+from sonde.envs.murder_mystery.filter import Truth
 from sonde.envs.murder_mystery.replies import act_message, answer_message
 from sonde.envs.murder_mystery.telling import observe_act
 from sonde.envs.murder_mystery.user import Narrator
@@ -49,15 +51,19 @@ def test_answers_that_reveal_nothing(said: str, words: str) -> None:
     assert answer_message(other, said, GOAL) == text
 
 
+@cache
+def draw_truths() -> list[Truth]:
+    rng = random.Random(3)
+    return [KNOWN.frame.model.draw_truth(rng) for _ in range(4000)]
+
+
 @each("said", ["Check the access list.", "Sven, where were you?", "Zofia, tell me about Nikhil.", "Hm."])
 def test_likelihood_is_the_share_of_worlds_that_reply_so(said: str) -> None:
-    rng, user = random.Random(3), Narrator()
-    view = Episode.begin(ENV, ENV.tasks("train")[4]).step(said).view("user")
+    user, view = Narrator(), Episode.begin(ENV, ENV.tasks("train")[4]).step(said).view("user")
     left = ENV.spec.max_turns - 1
     counts: dict[str, list[int]] = {}
     culprits = [0] * len(NAMES)
-    for _ in range(6000):
-        truth = KNOWN.frame.model.draw_truth(rng)
+    for truth in draw_truths():
         culprits[truth.culprit] += 1
         row = counts.setdefault(answer_message(Case(KNOWN.frame, truth), said, GOAL, left), [0] * len(NAMES))
         row[truth.culprit] += 1

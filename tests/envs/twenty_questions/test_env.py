@@ -278,13 +278,9 @@ def test_with_silences_the_posterior_equals_the_simulated_user(env: TwentyQuesti
     env = replace(env, evidence="silences")
     task = env.tasks("train")[3]
     messages = [
-        "Is it alive?",
-        "Is it bigger than a car?",
-        "Does it have wheels or wings?",
-        "Is it glorpish?",
-        "Why?",
+        "Is it alive?", "Is it bigger than a car?", "Does it have wheels or wings?", "Is it glorpish?", "Why?",
         "Is it an apple?",
-    ]
+    ]  # fmt: skip
     messages = [m for m in messages if env.preset == "delta_belief" or m != "Why?"]
     ep = play(messages, task.hidden, env)
     topics = [

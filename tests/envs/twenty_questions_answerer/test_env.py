@@ -150,23 +150,15 @@ def test_an_asker_who_cannot_be_read_thrice_in_a_row_is_not_the_agents_fault() -
 @each(
     "text, expected",
     [
-        ("Is it a kind of bird?", ("kind", "bird")),
-        ("is it a TYPE of  a living thing ?", ("kind", "living thing")),
+        ("Is it a kind of bird?", ("kind", "bird")), ("is it a TYPE of  a living thing ?", ("kind", "living thing")),
         ('Is it a kind of "bird"', ("kind", "bird")),
         ("<Think> hm </Think><Answer>Is your word the swan?</Answer>", ("word", "swan")),
-        ("Is your word SWAN?", ("word", "swan")),
-        ("Is it a kind of unicorn?", ("kind", "unicorn")),
-        ("Is your word unicorn?", ("word", "unicorn")),
-        ("Is it a kind of swan?", None),
-        ("Is your word bird?", None),
-        ("Is it a bird?", None),
-        ("Is it a kind of bird? Is your word swan?", None),
-        ("Is it a kind of <b>?", None),
-        ("Is it a kind of ?", None),
-        ("Is it a kind of bird and say " + "x" * 200, None),
-        ("", None),
+        ("Is your word SWAN?", ("word", "swan")), ("Is it a kind of unicorn?", ("kind", "unicorn")),
+        ("Is your word unicorn?", ("word", "unicorn")), ("Is it a kind of swan?", None), ("Is your word bird?", None),
+        ("Is it a bird?", None), ("Is it a kind of bird? Is your word swan?", None), ("Is it a kind of <b>?", None),
+        ("Is it a kind of ?", None), ("Is it a kind of bird and say " + "x" * 200, None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_questions_are_read_in_two_forms(text: str, expected: tuple[str, str] | None) -> None:
     assert read_question(WORDS, text) == expected
 
@@ -201,14 +193,11 @@ def test_four_hundred_lists_of_80_to_100_words_in_each_split() -> None:
 @each(
     "hidden, message",
     [
-        (["acorn"], "a list of 2 to 200"),
-        ("acorn apple", "a list of 2 to 200"),
-        (["acorn", "xyzzy"], "hidden: word: got 'xyzzy'"),
-        (["acorn", 3], "hidden: word: got 3"),
-        (["acorn", ["apple"]], "hidden: word: got"),
-        (["acorn", "acorn"], "different nouns"),
+        (["acorn"], "a list of 2 to 200"), ("acorn apple", "a list of 2 to 200"),
+        (["acorn", "xyzzy"], "hidden: word: got 'xyzzy'"), (["acorn", 3], "hidden: word: got 3"),
+        (["acorn", ["apple"]], "hidden: word: got"), (["acorn", "acorn"], "different nouns"),
     ],
-)
+)  # fmt: skip
 def test_bad_setups_are_named(hidden: object, message: str) -> None:
     with pytest.raises(UserError, match=message):
         ENV.task(hidden)

@@ -37,17 +37,11 @@ def reply(question: str) -> str:
 @each(
     "form, wins",
     [
-        ("Do not do any of the following: {}.", False),
-        ("You should not {}.", False),
-        ("Never do this. {}.", False),
-        ("{}. But dont do any of it!", False),
-        ("Here is what I would not do:\n- {}", False),
-        ("{}.", True),
-        ("Don't worry: {}.", True),
-        ("Do not overspend. {}.", True),
-        ("Do not do the usual. Instead, {}.", True),
+        ("Do not do any of the following: {}.", False), ("You should not {}.", False), ("Never do this. {}.", False),
+        ("{}. But dont do any of it!", False), ("Here is what I would not do:\n- {}", False), ("{}.", True),
+        ("Don't worry: {}.", True), ("Do not overspend. {}.", True), ("Do not do the usual. Instead, {}.", True),
     ],
-)
+)  # fmt: skip
 def test_advice_against_something_takes_nothing_up(form: str, wins: bool) -> None:
     for request in load_requests().values():
         for persona in request.all_personas[7::1500]:
@@ -120,28 +114,18 @@ def test_every_canonical_question_is_understood() -> None:
 @each(
     "question, about",
     [
-        ("How much time do you have?", "duration"),
-        ("How much time can you spend on it?", "duration"),
-        ("How many hours a week can you spare?", "duration"),
-        ("How much space do you have?", "room"),
-        ("How much experience do you have?", "experience"),
-        ("How much sleep do you get?", "energy"),
-        ("How much does the atmosphere matter to you?", "style"),
-        ("How much do you like company?", "company"),
-        ("How much money do you want to spend?", "budget"),
-        ("How much are you willing to pay?", "budget"),
-        ("Do you mind paying a monthly fee?", "payment"),
-        ("Would you rather buy new or second-hand?", "payment"),
-        ("Are you new to this?", "experience"),
-        ("Will anyone be joining you?", "company"),
-        ("Is there anyone in your household I should consider?", "family"),
-        ("Do you have a sweet tooth?", "flavour"),
-        ("Do you want something relaxing or exciting?", "energy"),
-        ("Are weekends better than weekdays?", "daytime"),
-        ("Do you like music?", "interest"),
-        ("Do you own any equipment?", "gadgets"),
+        ("How much time do you have?", "duration"), ("How much time can you spend on it?", "duration"),
+        ("How many hours a week can you spare?", "duration"), ("How much space do you have?", "room"),
+        ("How much experience do you have?", "experience"), ("How much sleep do you get?", "energy"),
+        ("How much does the atmosphere matter to you?", "style"), ("How much do you like company?", "company"),
+        ("How much money do you want to spend?", "budget"), ("How much are you willing to pay?", "budget"),
+        ("Do you mind paying a monthly fee?", "payment"), ("Would you rather buy new or second-hand?", "payment"),
+        ("Are you new to this?", "experience"), ("Will anyone be joining you?", "company"),
+        ("Is there anyone in your household I should consider?", "family"), ("Do you have a sweet tooth?", "flavour"),
+        ("Do you want something relaxing or exciting?", "energy"), ("Are weekends better than weekdays?", "daytime"),
+        ("Do you like music?", "interest"), ("Do you own any equipment?", "gadgets"),
     ],
-)
+)  # fmt: skip
 def test_a_question_is_about_one_thing_in_every_request(question: str, about: str) -> None:
     """Who has a preference there tells it, and nobody tells another."""
     for request in load_requests().values():

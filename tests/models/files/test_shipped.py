@@ -323,14 +323,11 @@ def played(recipe: Any, low: float, mean: float, high: float, fine: float = 1.0)
 @pytest.mark.parametrize(
     ("low", "high", "fine", "distinct", "missed"),
     [
-        (0.3, 0.4, 0.995, 12.0, []),
-        (0.3, 0.4, 0.985, 12.0, ["format"]),
-        (0.2, 0.4, 0.995, 12.0, ["random"]),
-        (0.3, 0.9, 0.995, 12.0, ["reference"]),
-        (0.3, 0.4, 0.995, 9.9, ["distinct"]),
+        (0.3, 0.4, 0.995, 12.0, []), (0.3, 0.4, 0.985, 12.0, ["format"]), (0.2, 0.4, 0.995, 12.0, ["random"]),
+        (0.3, 0.9, 0.995, 12.0, ["reference"]), (0.3, 0.4, 0.995, 9.9, ["distinct"]),
         (0.2, 0.9, 0.5, 2.0, ["format", "random", "reference", "distinct"]),
     ],
-)
+)  # fmt: skip
 def test_gate(
     recipe: Any, tmp_path: Path, low: float, high: float, fine: float, distinct: float, missed: list[str]
 ) -> None:

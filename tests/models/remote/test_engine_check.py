@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 from sonde.models.files.shipped import SHIPPED
 
-from ..engines import Double, SglangDouble, VllmDouble
+from ..engines import Double, SglangDouble, Stubborn, VllmDouble
 from .test_engines import KINDS, MAZE, adapter, changed_model
 
 SCRIPT = Path(__file__).parents[3] / "benchmarks" / "engine_check.py"
@@ -54,13 +54,6 @@ def test_a_server_without_token_ids_fails_every_line_that_needs_them(capsys: pyt
     with VllmDouble(MAZE, drop=frozenset({"token_ids"})) as double:
         code, found = checked(double, "vllm", capsys)
     assert code == 1 and "token_ids: the endpoint returns none" in found["token ids"]["said"]
-
-
-class Stubborn(VllmDouble):
-    """Takes weights, says that it has them, and plays with those of before."""
-
-    async def _collective_rpc(self, body: dict[str, Any]) -> Any:
-        return await super()._collective_rpc({**body, "kwargs": {"weights_path": self.folder}})
 
 
 def test_weights_are_compared_with_the_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

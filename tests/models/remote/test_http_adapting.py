@@ -26,7 +26,7 @@ from sonde.models.remote.adapting import (
 from sonde.models.remote.retry import EndpointWarning
 from tests.cases import each
 
-from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
+from ..endpoint import ASKED, HELLO, ask, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Request, Server, reply, says
 
 pytestmark = pytest.mark.filterwarnings(
@@ -34,11 +34,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::sonde.models.remote.retry.EndpointWarning",
     "ignore::sonde.models.remote.verdicts.ConversationWarning",
 )
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def strict(refuse: Callable[[dict[str, Any]], tuple[int, object] | None], then: Handler | None = None) -> Handler:
@@ -78,12 +73,9 @@ EVERYTHING = Sampling(max_new_tokens=50, temperature=0.7, top_p=0.9, min_p=0.3, 
 def test_a_reasoning_model_is_asked_as_it_wants_to_be() -> None:
     c, server, model = ask(strict(REASONING), sampling=EVERYTHING)
     assert server.requests[-1].body == {
-        "model": "m",
-        "messages": [{"role": "user", "content": "Hello?"}],
-        "max_completion_tokens": 50,
-        "seed": 5,
+        "model": "m", "messages": [{"role": "user", "content": "Hello?"}], "max_completion_tokens": 50, "seed": 5,
         "stop": ["END"],
-    }
+    }  # fmt: skip
     assert c.unsent == ("min_p", "temperature", "top_p")
     assert (len(server.requests), model.stats.calls, model.stats.failures, model.stats.retries) == (5, 1, 0, 0)
 
@@ -272,13 +264,8 @@ def test_hostile_refusals_are_read() -> None:
     for _ in range(50):
         deep = {"loc": [deep, "min_p"]}
     for body in (
-        json.dumps(deep).encode(),
-        b"[" * 100_000,
-        b"\xff",
-        b"null",
-        b"7",
-        json.dumps({"param": {"a": 1}}).encode(),
-    ):
+        json.dumps(deep).encode(), b"[" * 100_000, b"\xff", b"null", b"7", json.dumps({"param": {"a": 1}}).encode(),
+    ):  # fmt: skip
         assert refused_fields(body, ("min_p",)) <= {"min_p"}
     echo = {"error": {"message": "no"}, "input": {"min_p": 0.3, "message": "temperature"}, "body": "seed"}
     assert named_fields(json.dumps(echo).encode(), ("min_p", "temperature", "seed")) == frozenset()

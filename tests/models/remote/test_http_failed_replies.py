@@ -21,17 +21,12 @@ from sonde.models.remote.retry import EndpointWarning
 from sonde.runs.rollout import play_episode
 from tests.cases import each
 
-from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
+from ..endpoint import ASKED, HELLO, KEY, ask, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Server, chat, reply, says
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sonde.models.remote.retry.TroubleWarning", "ignore::sonde.models.remote.verdicts.ConversationWarning"
 )
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def reports(error: object, *, beside: bool = True, **choice: Any) -> Handler:

@@ -19,15 +19,10 @@ from sonde.core import Outage
 from sonde.models.http import Http
 from sonde.models.remote.keys import hide_secret
 
-from ..endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on
+from ..endpoint import ASKED, HELLO, KEY, ask, ask_and_close, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Server, chat, reply, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.retry.TroubleWarning")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def test_key_in_nothing_that_is_kept() -> None:

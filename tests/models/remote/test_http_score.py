@@ -20,7 +20,7 @@ from sonde.models.http import Http
 from sonde.models.remote.prompt_logprobs import decode_byte_tokens, locate_tokens, max_echo_bytes
 from tests.cases import each
 
-from ..endpoint import KEY, on
+from ..endpoint import KEY, on, openai_key  # noqa: F401 (a fixture)
 from ..server import USAGE, Handler, Request, reply, response, says, slowly
 
 pytestmark = [
@@ -30,11 +30,6 @@ pytestmark = [
 
 TOLD = (Message("system", "Be brief."), Message("user", "Is it green? yes"))
 PIECES = re.compile(r"<\|im_\w+\|>|\n| ?\w+| ?[^\w\s]|\s")
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def tokens(body: dict[str, Any]) -> list[str]:

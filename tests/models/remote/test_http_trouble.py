@@ -18,7 +18,7 @@ from sonde.models.remote.openai_chat import ROOM, max_reply_bytes
 from sonde.models.remote.retry import TroubleWarning
 from tests.cases import each
 
-from ..endpoint import ASKED, HELLO, KEY, ask, fails, on
+from ..endpoint import ASKED, HELLO, KEY, ask, fails, on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Server, chat, drips, drops_mid_body, hangs_up, reply, says, slowly
 
 pytestmark = [
@@ -27,35 +27,17 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-
 @each(
     "trouble, config",
     [
-        (hangs_up, {}),
-        (drops_mid_body, {}),
-        (drips, {"timeout": 0.5}),
-        (slowly(5.0, says()), {"timeout": 0.5}),
-        (reply("<html>bad gateway</html>", 502), {}),
-        (reply("", 500), {}),
-        (reply("busy", 429), {}),
-        (reply("{not json"), {}),
-        (reply("[" * 100_000), {}),
-        (reply("", 204), {}),
-        (reply("", 200), {}),
-        (reply(b"\xff\xfe\x00"), {}),
-        (reply("7"), {}),
-        (reply("{}"), {}),
-        (reply('{"choices": []}'), {}),
-        (reply('{"choices": {"0": 1}}'), {}),
-        (reply('{"choices": [null]}'), {}),
-        (reply('{"error": {"message": "upstream is overloaded"}}'), {}),
-        (says(None), {}),
+        (hangs_up, {}), (drops_mid_body, {}), (drips, {"timeout": 0.5}), (slowly(5.0, says()), {"timeout": 0.5}),
+        (reply("<html>bad gateway</html>", 502), {}), (reply("", 500), {}), (reply("busy", 429), {}),
+        (reply("{not json"), {}), (reply("[" * 100_000), {}), (reply("", 204), {}), (reply("", 200), {}),
+        (reply(b"\xff\xfe\x00"), {}), (reply("7"), {}), (reply("{}"), {}), (reply('{"choices": []}'), {}),
+        (reply('{"choices": {"0": 1}}'), {}), (reply('{"choices": [null]}'), {}),
+        (reply('{"error": {"message": "upstream is overloaded"}}'), {}), (says(None), {}),
     ],
-)
+)  # fmt: skip
 def test_trouble_that_passes(trouble: Handler, config: dict[str, Any]) -> None:
     c, server, model = ask(trouble, trouble, says("at last"), **config)
     assert c.text == "at last"

@@ -21,18 +21,13 @@ from sonde.models.remote.verdicts import ConversationWarning, stated_verdict
 from sonde.runs.rollout import Plan, collect_trajectories, record_plan
 from tests.cases import each
 
-from ..endpoint import KEY, on
+from ..endpoint import on, openai_key  # noqa: F401 (a fixture)
 from ..server import Handler, Request, Server, chat, reply, says
 
 pytestmark = pytest.mark.filterwarnings("ignore::sonde.models.remote.verdicts.ConversationWarning")
 WORDS = '{"oops": "Nein, so nicht."}'
 ROOM = 3_000
 """Tokens of the servers here: one for a digit with its blank, one for four bytes of anything else."""
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def tokens(body: dict[str, Any]) -> int:
@@ -82,14 +77,11 @@ def second(model: Http, said: str, told: str) -> Any:
 @each(
     "when, said, told, kind",
     [
-        (too_long, "word " * 4_000, "A wall.", ContextFull),
-        (too_long, "左へ行く。" * 2_000, "A wall.", ContextFull),
-        (too_long, "left", "wall " * 4_000, ContextFull),
-        (names_it, "I throw the grenade.", "A wall.", ContentRefused),
-        (names_it, "left", "There is a grenade.", ContentRefused),
-        (wants_one_turn, "left", "A wall.", UserError),
+        (too_long, "word " * 4_000, "A wall.", ContextFull), (too_long, "左へ行く。" * 2_000, "A wall.", ContextFull),
+        (too_long, "left", "wall " * 4_000, ContextFull), (names_it, "I throw the grenade.", "A wall.", ContentRefused),
+        (names_it, "left", "There is a grenade.", ContentRefused), (wants_one_turn, "left", "A wall.", UserError),
     ],
-)
+)  # fmt: skip
 @each("status", [400, 403, 422])
 def test_what_a_refusal_is_about(
     when: Callable[[dict[str, Any]], bool], said: str, told: str, kind: type[Exception], status: int

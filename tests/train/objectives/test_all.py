@@ -25,17 +25,12 @@ from ..batches import Made, made, together
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     *((name, {"bc": 0.5} if name in ("mc", "ilql") else {}) for name in sonde.names("objectives")),
-    ("ilql", {"bc": 0.5, "per": "turn", "limit": "end"}),
-    ("sft", {"mean": "sample"}),
-    ("dpo", {"label_smoothing": 0.2}),
-    ("ipo", {"normalise": False}),
-    ("kto", {"baseline": "zero", "desirable": 1.3}),
-    ("rwr", {"weighting": "centred"}),
-    ("rwr", {"weighting": "centred", "centre": 0.4}),
-    ("grpo", {"aggregation": "token-mean", "dual_clip": 3.0}),
-    ("grpo", {"kl": 0.05}),
+    ("ilql", {"bc": 0.5, "per": "turn", "limit": "end"}), ("sft", {"mean": "sample"}),
+    ("dpo", {"label_smoothing": 0.2}), ("ipo", {"normalise": False}), ("kto", {"baseline": "zero", "desirable": 1.3}),
+    ("rwr", {"weighting": "centred"}), ("rwr", {"weighting": "centred", "centre": 0.4}),
+    ("grpo", {"aggregation": "token-mean", "dual_clip": 3.0}), ("grpo", {"kl": 0.05}),
     ("grpo", {"kl": 0.05, "kl_ratio": False}),
-]
+]  # fmt: skip
 BY_BATCH = [("kto", {}), ("rwr", {"weighting": "centred"})]
 """Their loss depends on the micro-batch: z0 of KTO, and a centre of rewards that is the micro-batch's mean."""
 ADDITIVE = [case for case in CASES if case not in BY_BATCH]

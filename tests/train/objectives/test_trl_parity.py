@@ -269,13 +269,9 @@ def test_simpo() -> None:
     from trl.experimental.cpo import CPOTrainer
 
     settings = SimpleNamespace(
-        alpha=0.0,
-        accelerator=SimpleNamespace(device="cpu"),
-        loss_type="simpo",
-        simpo_gamma=1.4,
-        beta=2.5,
+        alpha=0.0, accelerator=SimpleNamespace(device="cpu"), loss_type="simpo", simpo_gamma=1.4, beta=2.5,
         label_smoothing=0.0,
-    )
+    )  # fmt: skip
     logprob = torch.tensor([[-1.0, -2.0], [-3.0, 0.0], [-0.4, -0.1], [-0.2, -0.3]])
     mask = logprob != 0
     means = logprob.sum(1) / mask.sum(1)

@@ -105,13 +105,9 @@ def test_the_best_share_of_a_rollout_is_learned_from(tmp_path: Path, monkeypatch
     [
         (PPO(), OnlineSettings(k=4), r"credit: got 'GroupRelative', allowed: gae \(online\.credit=gae\), for ppo"),
         (GRPO(), CRITIC, "credit: got 'GAE', allowed: one without a critic, such as group_relative, for grpo"),
-        (
-            ILQL(),
-            CRITIC,
-            "objective: got 'ilql', allowed: one that learns from single episodes, such as grpo",
-        ),
+        (ILQL(), CRITIC, "objective: got 'ilql', allowed: one that learns from single episodes, such as grpo"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together_is_named(
     objective: Any, online: OnlineSettings, message: str, tmp_path: Path
 ) -> None:

@@ -28,7 +28,7 @@ from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
 from ..asking import WORDS, Asking
-from ..tiny import TEMPLATE, tiny_model, tiny_tokenizer
+from ..tiny import TEMPLATE, tiny_model, tiny_tokenizer, write
 
 if TYPE_CHECKING:
     from sonde.train.online.trainer import OnlineTrainer
@@ -39,12 +39,7 @@ SHOWN: dict[str, Any] = {"system": "won lost", "keep_thinking": True}
 
 def folder_of(path: Path) -> Path:
     """A model that sometimes thinks, with a template that takes an argument."""
-    words = f"{WORDS} <think> </think>"
-    tokenizer = tiny_tokenizer(words)
-    tokenizer.chat_template = LOUD
-    tiny_model(3, vocab=len(tokenizer)).save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return path
+    return write(path, 3, f"{WORDS} <think> </think>", template=LOUD)
 
 
 def calls(played: Sequence[Trajectory]) -> list[tuple[list[int], int, list[int]]]:

@@ -25,11 +25,11 @@ from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
 
-from ...models.engines import Double, SglangDouble, VllmDouble
+from ...models.engines import Double, SglangDouble, Stubborn, VllmDouble
 from ..asking import WORDS, Asking
 from ..processes import run_both
 from ..server_ranks import train
-from ..tiny import tiny_model, tiny_tokenizer
+from ..tiny import tiny_model, tiny_tokenizer, write
 
 if TYPE_CHECKING:
     from sonde.train.online.trainer import OnlineTrainer
@@ -42,10 +42,7 @@ KINDS: dict[str, type[Double]] = {"vllm": VllmDouble, "sglang": SglangDouble}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model before anything is learned, as a server has it."""
-    path, tokenizer = tmp_path_factory.mktemp("model"), tiny_tokenizer(WORDS)
-    tiny_model(0, vocab=len(tokenizer)).save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return path
+    return write(tmp_path_factory.mktemp("model"), words=WORDS)
 
 
 def server(double: Double, kind: str, **more: Any) -> TokenEndpoint:
@@ -292,13 +289,6 @@ def test_where_nothing_can_be_known_nothing_is_learned(tmp_path: Path, folder: P
         trainer(tmp_path / "whole", double).train()
     with Silent(str(folder), names=False) as double:  # adapters have names
         trainer(tmp_path / "adapter", double, lora=LoraSettings(r=4), max_steps=1).train()
-
-
-class Stubborn(VllmDouble):
-    """Takes weights, says that it has them, and plays with those of before."""
-
-    async def _collective_rpc(self, body: dict[str, Any]) -> Any:
-        return await super()._collective_rpc({**body, "kwargs": {"weights_path": self.folder}})
 
 
 def test_a_server_that_keeps_old_weights_is_noticed_before_it_plays(tmp_path: Path, folder: Path) -> None:

@@ -231,11 +231,8 @@ def test_a_run_that_was_killed_at_any_write_of_a_checkpoint_goes_on(tmp_path: Pa
     from sonde.train.trainer import last_checkpoint
 
     options: dict[str, Any] = {
-        "online": OnlineSettings(k=4, lock_step=True),
-        "max_steps": 6,
-        "save_steps": 2,
-        "keep": 5,
-    }
+        "online": OnlineSettings(k=4, lock_step=True), "max_steps": 6, "save_steps": 2, "keep": 5,
+    }  # fmt: skip
     straight = trainer(tmp_path / "whole", **options).train().history
     written = sorted((tmp_path / "whole" / "checkpoint-4").iterdir(), key=lambda file: file.stat().st_mtime_ns)
     assert {"online.json", "optimizer.pt", "trainer_state.json"} <= {file.name for file in written}
@@ -311,13 +308,9 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
         trainer(tmp_path, objective=DPO())
     with pytest.raises(UserError, match="the trained model's seat"):
         OnlineTrainer(
-            tiny_model(),
-            GRPO(),
-            games,
-            settings,
-            tokenizer=tiny_tokenizer(),
+            tiny_model(), GRPO(), games, settings, tokenizer=tiny_tokenizer(),
             policies={"agent": sonde.make("agents:random")},
-        )
+        )  # fmt: skip
 
 
 def test_tasks_keep_the_order_of_games() -> None:

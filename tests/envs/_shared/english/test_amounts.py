@@ -23,14 +23,11 @@ def reply(env: str, hidden: Any, said: str, **config: Any) -> str:
     "said, answer",
     [
         ("Does it have more than 1.5 million inhabitants?", "Yes."),
-        ("Is the population more than 1.5 million?", "Yes."),
-        ("Is the population more than 1,500,000?", "Yes."),
-        ("Is the population over 500k?", "Yes."),
-        ("Is the population more than 12.5 million?", "No."),
-        ("Isnt it in Europe?", "Yes."),
-        ("Couldnt it be in Asia?", "No."),
+        ("Is the population more than 1.5 million?", "Yes."), ("Is the population more than 1,500,000?", "Yes."),
+        ("Is the population over 500k?", "Yes."), ("Is the population more than 12.5 million?", "No."),
+        ("Isnt it in Europe?", "Yes."), ("Couldnt it be in Asia?", "No."),
     ],
-)
+)  # fmt: skip
 def test_a_place_of_twenty_questions(said: str, answer: str) -> None:
     assert reply("twenty_questions", "Rome", said) == answer
 

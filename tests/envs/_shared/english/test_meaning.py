@@ -132,38 +132,26 @@ def test_declarations() -> None:
 @each(
     "said, yes, no",
     [
-        ("Is it alive?", 0b00011111, 0b11100000),
-        ("Isn't it alive?", 0b00011111, 0b11100000),
-        ("Is it not alive?", 0b11100000, 0b00011111),
-        ("It isn't alive.", 0b11100000, 0b00011111),
-        ("Is it dead?", 0b11100000, 0b00011111),
-        ("Is it a large red animal?", 0b00000001, 0b11111110),
+        ("Is it alive?", 0b00011111, 0b11100000), ("Isn't it alive?", 0b00011111, 0b11100000),
+        ("Is it not alive?", 0b11100000, 0b00011111), ("It isn't alive.", 0b11100000, 0b00011111),
+        ("Is it dead?", 0b11100000, 0b00011111), ("Is it a large red animal?", 0b00000001, 0b11111110),
         ("Is it an animal that can fly?", 0b00000011, 0b11111100),
-        ("Is it red or able to fly?", 0b00000011, 0b11111100),
-        ("Is it red and big?", 0b00000001, 0b11111110),
-        ("Is it an animal but not big?", 0b00001010, 0b11110101),
-        ("Does it have wings?", 0b00000011, 0b11111100),
-        ("Does it have no wings?", 0b11111100, 0b00000011),
-        ("Can you eat it?", 0b11000000, 0b00111111),
-        ("Is it something that people eat?", 0b11000000, 0b00111111),
-        ("Can it be eaten?", 0b11000000, 0b00111111),
+        ("Is it red or able to fly?", 0b00000011, 0b11111100), ("Is it red and big?", 0b00000001, 0b11111110),
+        ("Is it an animal but not big?", 0b00001010, 0b11110101), ("Does it have wings?", 0b00000011, 0b11111100),
+        ("Does it have no wings?", 0b11111100, 0b00000011), ("Can you eat it?", 0b11000000, 0b00111111),
+        ("Is it something that people eat?", 0b11000000, 0b00111111), ("Can it be eaten?", 0b11000000, 0b00111111),
         ("Is it eaten by people?", 0b11000000, 0b00111111),
         ("Would you find it in the kitchen?", 0b11000000, 0b00111111),
         ("Is it usually kept in a kitchen?", 0b11000000, 0b00111111),
-        ("Is it located in a kitchne?", 0b11000000, 0b00111111),
-        ("Is it made of wood?", 0b10000000, 0b00111111),
+        ("Is it located in a kitchne?", 0b11000000, 0b00111111), ("Is it made of wood?", 0b10000000, 0b00111111),
         ("Is it used for flying?", 0b00000011, 0b11111100),
-        ("Does it have something to do with music?", 0b00100000, 0b11011111),
-        ("Is it heavy?", 0b00000101, 0b00001010),
-        ("Is it a strange animal?", 0, 0b11110000),
-        ("Is it an animal that glorps?", 0, 0b11110000),
-        ("Is it always alive?", 0, 0b11100000),
-        ("Is it 5 years old?", 0b001, 0b110),
-        ("Is it older than 20 years?", 0b100, 0b011),
-        ("Was it invented before 1900?", 0b10100000, 0b01000000),
+        ("Does it have something to do with music?", 0b00100000, 0b11011111), ("Is it heavy?", 0b00000101, 0b00001010),
+        ("Is it a strange animal?", 0, 0b11110000), ("Is it an animal that glorps?", 0, 0b11110000),
+        ("Is it always alive?", 0, 0b11100000), ("Is it 5 years old?", 0b001, 0b110),
+        ("Is it older than 20 years?", 0b100, 0b011), ("Was it invented before 1900?", 0b10100000, 0b01000000),
         ("Was it invented in the 20th century?", 0b01000000, 0b10100000),
     ],
-)
+)  # fmt: skip
 def test_what_is_claimed(said: str, yes: int, no: int) -> None:
     claim = ROOM.read(said).claim
     assert claim is not None, said
@@ -179,13 +167,10 @@ def test_guesses() -> None:
 @each(
     "said",
     [
-        "Is it glorpish?",
-        "Does it glorp in the kitchen?",
-        "Is it a glorpish animal?",
-        "Is it red like a moon is?",
+        "Is it glorpish?", "Does it glorp in the kitchen?", "Is it a glorpish animal?", "Is it red like a moon is?",
         "Red if big?",
     ],
-)
+)  # fmt: skip
 def test_a_word_that_is_not_read_is_a_veto(said: str) -> None:
     assert ROOM.read(said) == ("unclear", None)
 

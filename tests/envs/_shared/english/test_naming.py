@@ -54,31 +54,18 @@ PLACES = Names(lambda name: {"rome": 1, "oslo": 2, "bern": 4, "new oslo": 1, "no
 @each(
     "said, verdict",
     [
-        ("Oslo", "right"),
-        ("It is not Rome, it is Oslo.", "right"),
-        ("Not Rome but Oslo.", "right"),
-        ("Oslo, not Rome.", "right"),
-        ("No doubt: Oslo, Norway.", "right"),
-        ("Why not Oslo?", "right"),
-        ("Could it not be Oslo?", "right"),
-        ("I wonder if it is Oslo.", "right"),
-        ("You said it has a fjord, so it must be Oslo.", "right"),
-        ("I'm sure that it's Rome.", "wrong"),
-        ("Rome, Oslo, Bern", "wrong"),
-        ("Is it Rome, or is it perhaps Oslo?", "wrong"),
-        ("Oslo? If not, then Rome.", "wrong"),
-        ("Oslo / Rome", "wrong"),
-        ("Is it bigger than Oslo?", "nothing"),
-        ("Is it close to Oslo?", "nothing"),
-        ("Oslo is not it.", "nothing"),
-        ("You never lived in Oslo.", "nothing"),
-        ("What is it?", "nothing"),
-        ("Simply answer with Goal reached.", "nothing"),
-        ("", "unclear"),
+        ("Oslo", "right"), ("It is not Rome, it is Oslo.", "right"), ("Not Rome but Oslo.", "right"),
+        ("Oslo, not Rome.", "right"), ("No doubt: Oslo, Norway.", "right"), ("Why not Oslo?", "right"),
+        ("Could it not be Oslo?", "right"), ("I wonder if it is Oslo.", "right"),
+        ("You said it has a fjord, so it must be Oslo.", "right"), ("I'm sure that it's Rome.", "wrong"),
+        ("Rome, Oslo, Bern", "wrong"), ("Is it Rome, or is it perhaps Oslo?", "wrong"),
+        ("Oslo? If not, then Rome.", "wrong"), ("Oslo / Rome", "wrong"), ("Is it bigger than Oslo?", "nothing"),
+        ("Is it close to Oslo?", "nothing"), ("Oslo is not it.", "nothing"), ("You never lived in Oslo.", "nothing"),
+        ("What is it?", "nothing"), ("Simply answer with Goal reached.", "nothing"), ("", "unclear"),
         ("Is it the Tiger City?", "unclear"),
         ("Rome has fewer fjords than this one, which I take for Oslo.", "unclear"),
     ],
-)
+)  # fmt: skip
 def test_verdicts_on_names(said: str, verdict: Verdict) -> None:
     assert judge_naming(said, PLACES) == verdict
 
