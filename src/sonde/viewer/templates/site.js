@@ -47,9 +47,7 @@ document.addEventListener("click", async (event) => {
     button.setAttribute("disabled", "");
     const part = document.createElement("div");
     part.innerHTML = await fetched(path).catch(() => "<p>No answer.</p>");
-    const turn = button.closest(".turn");
-    if (button.dataset.into === "turn" && turn) turn.append(...part.childNodes);
-    else button.parentElement?.append(...part.childNodes);
+    button.parentElement?.append(...part.childNodes);
   }
 });
 
