@@ -212,7 +212,7 @@ def test_a_run_that_cannot_be_read_does_not_end_a_search(
 def test_a_training_has_a_page(library: Library) -> None:
     found = page(library, "training", "trained")
     assert found.played == [] and page(library).trainings == ["trained"]
-    assert "Settings and curves" in html(library, "training", "trained")
+    assert 'data-fragment="../figures/training/trained"' in html(library, "training", "trained")
 
 
 def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: Path) -> None:

@@ -55,22 +55,22 @@ def _make_parser() -> Any:
     class Renderer(RendererHTML):
         """Escapes all text in our way; headings are paragraphs, because the page has its own outline."""
 
-        def text(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
-            return _escape_text(tokens[i].content)
+        def text(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
+            return _escape_text(tokens[idx].content)
 
-        def code_inline(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
-            return f"<code>{_escape_text(tokens[i].content)}</code>"
+        def code_inline(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
+            return f"<code>{_escape_text(tokens[idx].content)}</code>"
 
-        def fence(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
-            return f"<pre>{_escape_text(tokens[i].content)}</pre>\n"
+        def fence(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
+            return f"<pre>{_escape_text(tokens[idx].content)}</pre>\n"
 
-        def softbreak(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
+        def softbreak(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
             return "<br>\n"
 
-        def heading_open(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
+        def heading_open(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
             return '<p class="heading">'
 
-        def heading_close(self, tokens: Sequence[Any], i: int, options: Any, env: Any) -> str:
+        def heading_close(self, tokens: Sequence[Any], idx: int, options: Any, env: Any) -> str:
             return "</p>\n"
 
     parser = MarkdownIt("zero", renderer_cls=Renderer).enable(list(_RULES))

@@ -55,6 +55,7 @@ document.addEventListener("click", async (event) => {
 
 document.addEventListener("change", (event) => {
   const field = /** @type {HTMLElement} */ (event.target);
+  if (field.matches("[data-go]") && /** @type {HTMLSelectElement} */ (field).value) location.href = /** @type {HTMLSelectElement} */ (field).value;
   if (field.matches("[data-submit]")) /** @type {HTMLSelectElement} */ (field).form?.requestSubmit();
   if (field.matches("[name=run][type=checkbox]")) picked();
 });
