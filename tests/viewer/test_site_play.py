@@ -169,6 +169,18 @@ def test_the_form_offers_what_the_chosen_environment_has() -> None:
     found = Games().start_page({"env": "maze"})
     assert found.chosen == "maze" and "lmrl_partial" in found.presets
     assert Games().start_page({"env": "<b>"}).chosen == "wordle"
+    assert Games().start_page({"env": "maze", "preset": "lmrl_partial"}).preset == "lmrl_partial"
+    assert Games().start_page({"env": "maze", "preset": "nothing"}).preset == found.preset
+
+
+def test_rules_and_a_board_are_shown_before_one_begins() -> None:
+    found = Games().start_page({"env": "mastermind"})
+    assert found.example.program == "entropy" and len(found.example.moves) == 2
+    assert "digits" in texts(found.example.opening) and "<Answer>" not in texts(found.example.opening)
+    text = render_page(found, Links(0, query={}))
+    assert "<svg" in text and texts(found.example.moves[0][0]) in text and "Rules, as the agent gets them" in text
+    task = sonde.make("mastermind").tasks("train")[0]
+    assert str(task.hidden) not in text.replace("".join(texts(said) for said, _ in found.example.moves), "")
 
 
 def test_pages_about_games_are_no_pages_of_runs(library: Library) -> None:

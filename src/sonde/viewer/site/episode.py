@@ -28,6 +28,7 @@ from ..markdown import render_markdown
 from ..templating import LIMIT, split_pieces, to_compact_json, to_indented_json
 from .episodes import Line, find_neighbours, read_line
 from .library import Library, Shelf
+from .play import is_conversation
 
 FIRST, LAST = 40, 20
 """Turns of a cut episode that are shown from its beginning and before its end."""
@@ -60,6 +61,7 @@ class EpisodePage:
     replays: bool
     has_tokens: bool
     env: str
+    talks: bool
     details: str
     no_bits: str
 
@@ -101,6 +103,7 @@ def describe_episode(shelf: Shelf, line: Line, kept: Row | None, no_bits: str, *
         replays=t.version == shelf.env.spec.version,
         has_tokens=any(act.action.completions for act in t.acts),
         env=shelf.env.spec.name,
+        talks=is_conversation(shelf.env),
         details=to_indented_json(
             {"task": t.task.to_json(), "seed": t.seed, "policies": dict(t.policies), "tags": dict(t.tags)}
         ),

@@ -21,8 +21,8 @@ from sonde.core import SondeError, UserError
 
 from ..report import ReportPage, render_report
 from ..templating import STYLE, hash_script, read_asset, render_template
+from . import rate, training
 from . import run as run_page
-from . import training
 from .library import Library
 from .links import Links, page_depth, parse_whole
 from .pages import PARTS, SCRIPT, NotFoundError, as_json, find_page, hash_version, render_page
@@ -72,6 +72,7 @@ class App:
         app.router.add_post(base + "/play", self.begin_game)
         app.router.add_get(base + "/play/{id}", self.show_game)
         app.router.add_post(base + "/play/{id}", self.move_game)
+        app.router.add_post(base + "/rate/{run}/{id}", self.rate_episode)
         app.router.add_get(base + "/{path:.*}", self.show_page)
         return app
 
@@ -162,6 +163,13 @@ class App:
         if name != STYLE:
             raise NotFoundError(f"assets: got {name!r}, allowed: {STYLE}")
         return web.Response(text=read_asset(name), content_type="text/css")
+
+    async def rate_episode(self, request: web.Request) -> web.StreamResponse:
+        """Store a rating, and redirect to the next conversation, or after the last one to the run."""
+        run, identity, form = request.match_info["run"], request.match_info["id"], await _read_form(request)
+        after = await asyncio.to_thread(rate.rate_episode, self.library, run, identity, form)
+        to = Links()("rate", run, after, person=form["person"].strip()) if after else Links()("run", run)
+        raise web.HTTPSeeOther(f"/{self.token}/{to}")
 
     # --- games -------------------------------------------------------------------------------------------------------
 
