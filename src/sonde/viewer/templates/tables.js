@@ -41,7 +41,7 @@ function sorted(table) {
  * `group` groups the rows. The filters are kept in the address. @param {HTMLFormElement} form */
 function filtering(form) {
   const table = /** @type {HTMLTableElement} */ (document.getElementById(form.dataset.filters ?? ""));
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("group"));
   const fields = /** @type {(HTMLInputElement | HTMLSelectElement)[]} */ ([...form.elements].filter((e) => e.hasAttribute("name")));
   const asked = new URLSearchParams(location.search);
   for (const field of fields) {
