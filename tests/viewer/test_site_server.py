@@ -110,6 +110,8 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
             answer = await ask(f"token/api/{path}")
             assert answer.headers["Content-Type"] == "application/json" and answer.text.startswith("{")
         assert "version" in (await ask(f"token/state/run/{name}")).text
+        assert "Rules, as the agent gets them" in (await ask("token/rules/mastermind/paprika")).text
+        assert "preset" in (await ask("token/rules/mastermind/nothing")).text
         assert (await ask("token/assets/style.css")).headers["Content-Type"].startswith("text/css")
         picked = await ask(f"token/compare?run={name}&run={named(library, 'entropy')}")
         assert "/compare/" in picked.url and picked.status == 200

@@ -135,17 +135,20 @@ class GamePage:
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """The rules of an environment as its agent gets them, and its reference solver's first turns in a training task:
-    the board after them, and what was said and told."""
+    the board after them, and what was said and told. A part of the page that starts a game."""
+
+    template = "example.html.j2"
 
     opening: Sequence[Piece]
     board: str | None
     program: str
     moves: Sequence[tuple[Sequence[Piece], Sequence[Piece]]]
+    talks: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartPage:
-    """The form of a new game with the rules and an example of the chosen environment, and the games in progress."""
+    """The form of a new game, and the games in progress; the rules of the chosen environment are a part on demand."""
 
     template = "play.html.j2"
     title = "Play"
@@ -157,8 +160,6 @@ class StartPage:
     presets: Sequence[str]
     splits: Sequence[str]
     spec: Spec
-    talks: bool
-    example: Example
 
 
 class Games:
@@ -187,8 +188,6 @@ class Games:
             presets=env.presets,
             splits=env.splits,
             spec=env.spec,
-            talks=is_conversation(env),
-            example=_play_example(env.name, env.spec.preset),
         )
 
     def start_game(self, form: Mapping[str, str]) -> str:
@@ -400,7 +399,10 @@ def is_conversation(env: Env[Any]) -> bool:
 
 
 @lru_cache(64)
-def _play_example(name: str, preset: str) -> Example:
+def play_example(name: str, preset: str) -> Example:
+    """The example of an environment and a preset."""
+    if name not in names("envs"):
+        raise unknown("env", name, names("envs"))
     env = make(name, preset=preset)
     others = _default_users(env)
     ep = advance_to_agent_now(Episode.begin(env, env.tasks(env.splits[0])[0], seed=0), others)
@@ -415,6 +417,7 @@ def _play_example(name: str, preset: str) -> Example:
         board=draw_board(ep, name="example"),
         program=program,
         moves=[(split_pieces(strip_thinking(t.text)), split_pieces(strip_tags(t.told))) for t in ep.turns],
+        talks=is_conversation(env),
     )
 
 

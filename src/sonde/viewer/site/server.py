@@ -26,7 +26,7 @@ from . import run as run_page
 from .library import Library
 from .links import Links, page_depth, parse_whole
 from .pages import PARTS, SCRIPT, NotFoundError, as_json, find_page, hash_version, render_page
-from .play import Games
+from .play import Games, play_example
 
 HOST = "127.0.0.1"
 PORTS = 20
@@ -70,6 +70,7 @@ class App:
         app.router.add_get(base + "/compare", self.redirect_compare)
         app.router.add_get(base + "/play", self.show_start)
         app.router.add_post(base + "/play", self.begin_game)
+        app.router.add_get(base + "/rules/{env}/{preset}", self.show_rules)
         app.router.add_get(base + "/play/{id}", self.show_game)
         app.router.add_post(base + "/play/{id}", self.move_game)
         app.router.add_post(base + "/rate/{run}/{id}", self.rate_episode)
@@ -101,7 +102,7 @@ class App:
         status = 404 if isinstance(e, NotFoundError | UserError | FileNotFoundError) else 500
         said = str(e) if isinstance(e, SondeError) else f"{e.filename}: {e.strerror}; was the run moved or removed?"
         parts = _split_path(request.path.removeprefix(f"/{self.token}"))
-        if parts and parts[0] in ("api", "state", "figures", *PARTS):
+        if parts and parts[0] in ("api", "state", "figures", "rules", *PARTS):
             return web.json_response({"error": said}, status=status)
         links = Links(page_depth(parts))
         values = {"why": said, "to": links, "script": read_asset(SCRIPT), "script_hash": "", "live": "", "css": ""}
@@ -178,6 +179,10 @@ class App:
         return _html_response(
             await asyncio.to_thread(lambda: render_page(self.games.start_page(query), Links(0, query=query)))
         )
+
+    async def show_rules(self, request: web.Request) -> web.Response:
+        env, preset = request.match_info["env"], request.match_info["preset"]
+        return _html_response(await asyncio.to_thread(lambda: render_page(play_example(env, preset), Links(2))))
 
     async def begin_game(self, request: web.Request) -> web.StreamResponse:
         form = await _read_form(request)
