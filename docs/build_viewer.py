@@ -27,6 +27,7 @@ RUNS: tuple[tuple[str, dict[str, Any], int, int], ...] = (
     ("battleship", {"name": "battleship"}, 10, 4),
     ("twenty_questions", {"name": "twenty_questions"}, 10, 4),
     ("random", {"name": "mastermind"}, 5, 4),
+    ("car_dealer", {"name": "car_dealer"}, 4, 2),
 )
 SCHEMES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
 """How a page looks, and the end of its picture's name; the site shows the one that fits (`docs/hooks.py`)."""
@@ -53,6 +54,7 @@ async def _look(runs: Path, names: dict[tuple[str, str], str], browser: str) -> 
     library = Library([runs])
     runner, address = await start_server(library, 0, "token")
     guessed, mined = names["random", "wordle"], names["random", "minesweeper"]
+    sold = names["car_dealer", "car_dealer"]
     lost = library.run(mined).run.trajectories.select_where("kind = 'loss'", order="turns DESC")[0]
     pages = {
         "runs": ("", 760, ()),
@@ -60,6 +62,8 @@ async def _look(runs: Path, names: dict[tuple[str, str], str], browser: str) -> 
         "episode": (f"episode/{mined}/{lost.id}", 900, ("j", "j")),
         "group": (f"group/{guessed}/{library.run(guessed).run[0].task.id}/0", 700, ()),
         "compare": (f"compare/{names['entropy', 'wordle']}/{guessed}", 760, ()),
+        "play": ("play?env=minesweeper", 760, ()),
+        "rate": (f"rate/{sold}/{library.run(sold).run[0].id}", 700, ()),
     }
     async with async_playwright() as driver:
         chromium = await driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])

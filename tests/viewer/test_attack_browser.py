@@ -156,6 +156,7 @@ def test_pages_that_a_server_answers(chromium: Any, runs: Path, listener: Listen
         for page in pages:
             look(tab, served.address + page, listener)
         tab.page.goto(f"{served.address}episode/{names[0]}/{t.id}")
+        tab.page.locator(".bits summary").first.click()
         tab.page.get_by_role("button", name="tokens").first.click()
         tab.page.locator(".call").first.wait_for()
         tab.page.get_by_role("button", name="take over").first.click()

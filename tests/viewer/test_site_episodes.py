@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from array import array
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sonde.runs.store import Annotator, Run, RunWriter
 from sonde.viewer.site import tokens
 from sonde.viewer.site.library import Library
 
-from .conftest import SCRIPT, html, ids, named, page
+from .conftest import SCRIPT, html, ids, named, page, play
 
 # --- an episode ----------------------------------------------------------------------------------------------------
 
@@ -33,6 +34,45 @@ def test_an_episode_has_its_turns_gains_and_neighbours(library: Library, runs: P
         assert found.before == (every[i - 1] if i else "")
         assert found.after == (every[i + 1] if i + 1 < len(every) else "")
         assert identity in [sibling for sibling, _, _ in found.siblings] and len(found.siblings) == 2
+
+
+def test_a_turn_is_one_line_that_opens_to_its_details(library: Library) -> None:
+    name = named(library, "random")
+    identity = ids(library, name)[0]
+    t = page(library, "episode", name, identity).transcript
+    turns = html(library, "episode", name, identity).split('<div class="turn"')[1:]
+    assert len(turns) == len(t.turns)
+    for text, turn in zip(turns, t.turns, strict=True):
+        summary, details = re.findall(r"<summary>(.*?)</summary>(.*?)</details>", text, re.DOTALL)[0]
+        if turn.before > 0:
+            assert f"<b>{turn.gain.realised:.2f} bits</b> learned" in summary
+            assert f"{turn.gain.expected:.2f} expected, {turn.gain.best:.2f} at best" in summary
+        assert "<dt>entropy</dt>" in details and "<dt>reward</dt>" in details and "take over" in details
+        assert text.index("</details>") < text.index('class="bubble said"')  # messages need no opening
+
+
+def test_the_chart_of_an_episode_has_an_axis_a_unit_and_numbers(library: Library) -> None:
+    name = named(library, "random")
+    identity = ids(library, name)[0]
+    t = page(library, "episode", name, identity).transcript
+    highest = max(max(turn.gain.best, turn.gain.expected, turn.gain.realised) for turn in t.turns)
+    assert highest <= t.most_bits <= 2 * highest and 10 * t.most_bits == pytest.approx(round(10 * t.most_bits))
+    chart = html(library, "episode", name, identity).split('<figure class="bits-chart">')[1].split("</figure>")[0]
+    assert "Information per turn, in bits" in chart and f"{t.most_bits:g} bits</span>" in chart
+    told = re.findall(r'class="told-bits">([^<]*)<', chart)
+    assert told == [f"{turn.gain.realised:.1f}" for turn in t.turns]
+    for words in ("best question, expected", "question asked, expected", "its answer, realised"):
+        assert words in chart
+
+
+def test_markdown_of_a_model_is_shown_with_its_source_and_that_of_a_program_is_not(tmp_path: Path) -> None:
+    said = "**Try** `0` <b>x</b> <Answer>12</Answer>"
+    play(tmp_path, {"name": "agents:llm", "model": {"name": "models:fake", "pattern": (said,)}}, n_tasks=1, k=1)
+    library = Library([tmp_path])
+    name = library.runs[0].name
+    text = html(library, "episode", name, ids(library, name)[0])
+    assert "<p><strong>Try</strong> <code>0</code> &lt;b&gt;x&lt;/b&gt; &lt;Answer&gt;" in text
+    assert "as written" in text and "**Try** `0` &lt;b&gt;x" in text and "<b>x" not in text
 
 
 def test_a_replay_has_the_exact_posterior(library: Library) -> None:
@@ -212,7 +252,7 @@ def test_a_run_that_cannot_be_read_does_not_end_a_search(
 def test_a_training_has_a_page(library: Library) -> None:
     found = page(library, "training", "trained")
     assert found.played == [] and page(library).trainings == ["trained"]
-    assert "Settings and curves" in html(library, "training", "trained")
+    assert 'data-fragment="../figures/training/trained"' in html(library, "training", "trained")
 
 
 def test_what_a_training_played_is_shown_with_its_credit(runs: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -47,16 +49,49 @@ def test_runs_are_sorted_filtered_and_grouped(library: Library) -> None:
     assert agents(agent="nobody") == []
 
 
+def test_several_runs_of_several_environments_are_grouped_by_environment_the_best_first(library: Library) -> None:
+    groups = page(library).groups
+    assert [group for group, _ in groups] == ["mastermind", "minesweeper"] and groups[0][1][0].agent == "entropy"
+    assert [group for group, _ in page(library, env="mastermind").groups] == [""]
+    assert {group for group, _ in page(library, group="suite").groups} == {"paprika"}
+    (day,) = [group for group, _ in page(library, group="date").groups]
+    assert day == time.strftime("%Y-%m-%d", time.localtime(groups[0][1][0].changed))
+    text = html(library, group="none")
+    assert "rowgroup" not in text
+    with pytest.raises(UserError, match="group"):
+        page(library, group="colour")
+
+
+def test_bits_stand_beside_those_that_there_are(library: Library) -> None:
+    h = next(h for _, rows in page(library).groups for h in rows if h.agent == "entropy")
+    assert h.prior == 4.0 and '<span class="quiet"> of 4.0</span>' in html(library)
+
+
+def test_runs_without_an_episode_are_left_out_and_counted(runs: Path, tmp_path: Path) -> None:
+    done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name))
+    shutil.copytree(done.folder, tmp_path / "played")
+    RunWriter.open(tmp_path / "empty", done.config).close()
+    library = Library([tmp_path])
+    assert {h.name for _, rows in page(library).groups for h in rows} == {"played", "empty"}  # it may still be playing
+    for path in (tmp_path / "empty").iterdir():
+        os.utime(path, (0, 0))
+    found = page(library)
+    assert ([h.name for _, rows in found.groups for h in rows], found.of, found.empty) == (["played"], 1, 1)
+    assert "1 run without an episode is left out." in html(library)
+
+
 def test_the_score_has_its_interval_and_is_sorted_by(library: Library) -> None:
-    found = [h for _, rows in page(library, sort="-reference_score").groups for h in rows]
+    found = [h for _, rows in page(library, sort="-reference_score", group="none").groups for h in rows]
     first, *others = found
     assert first.reference_score is not None and first.env == "minesweeper"
     assert all(h.reference_score is None for h in others)  # nobody has measured mastermind of two digits
-    lines = html(library, sort="-reference_score").split("</tr>")
+    lines = html(library, sort="-reference_score", group="none").split("</tr>")
     score = first.reference_score
     assert 'aria-sort="descending"' in lines[0] and "score 0–100 ↓" in lines[0]
     assert f"95 % interval {score.low:.1f} to {score.high:.1f}" in lines[1]
-    assert [h.env for _, rows in page(library, sort="reference_score").groups for h in rows][-1] == "minesweeper"
+    assert [h.env for _, rows in page(library, sort="reference_score", group="none").groups for h in rows][
+        -1
+    ] == "minesweeper"
 
 
 def test_a_folder_that_cannot_be_read_is_told_of_and_the_others_are_shown(runs: Path, tmp_path: Path) -> None:
@@ -113,6 +148,14 @@ def test_the_matrix_has_every_sample_of_every_task(library: Library) -> None:
     found = page(library, "run", named(library, "entropy"))
     assert [(row.index, [c.sample for c in row.cells]) for row in found.matrix] == [(i, [0, 1]) for i in range(3)]
     assert all(c.kind == "win" for row in found.matrix for c in row.cells) and found.tasks == 3
+
+
+def test_another_run_is_picked_for_a_comparison(library: Library) -> None:
+    text = html(library, "run", named(library, "entropy"))
+    form = text[text.index('action="../compare"') :].split("</form>")[0]
+    others = [named(library, "random"), named(library, "llm")]
+    assert sorted(re.findall(r'<option value="([^"]*)"', form)) == sorted(others)
+    assert f'name="run" value="{named(library, "entropy")}"' in form and text.count("/compare/") == 0
 
 
 def test_episodes_are_listed_filtered_and_turned_over(library: Library) -> None:

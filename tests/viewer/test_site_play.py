@@ -14,7 +14,7 @@ from sonde.runs.store import RunWriter
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.links import Links
 from sonde.viewer.site.pages import find_page, render_page
-from sonde.viewer.site.play import GAMES, Games
+from sonde.viewer.site.play import GAMES, Games, play_example
 from tests.cases import each
 
 from .conftest import SCRIPT, named
@@ -169,6 +169,22 @@ def test_the_form_offers_what_the_chosen_environment_has() -> None:
     found = Games().start_page({"env": "maze"})
     assert found.chosen == "maze" and "lmrl_partial" in found.presets
     assert Games().start_page({"env": "<b>"}).chosen == "wordle"
+    assert Games().start_page({"env": "maze", "preset": "lmrl_partial"}).preset == "lmrl_partial"
+    assert Games().start_page({"env": "maze", "preset": "nothing"}).preset == found.preset
+
+
+def test_rules_and_a_board_are_shown_before_one_begins() -> None:
+    page = render_page(Games().start_page({"env": "mastermind"}), Links(0, query={}))
+    assert 'data-fragment="rules/mastermind/paprika"' in page
+    found = play_example("mastermind", "paprika")
+    assert found.program == "entropy" and len(found.moves) == 2
+    assert "digits" in texts(found.opening) and "<Answer>" not in texts(found.opening)
+    text = render_page(found, Links(2))
+    assert "<svg" in text and texts(found.moves[0][0]) in text and "Rules, as the agent gets them" in text
+    task = sonde.make("mastermind").tasks("train")[0]
+    assert str(task.hidden) not in text.replace("".join(texts(said) for said, _ in found.moves), "")
+    with pytest.raises(UserError, match="env"):
+        play_example("nothing", "paprika")
 
 
 def test_pages_about_games_are_no_pages_of_runs(library: Library) -> None:

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
+from sonde._util.escaping import make_visible
 from sonde.core import UserError
+from sonde.evaluation.ratings import Rating, read_ratings
 from sonde.viewer.site.library import Library
 from sonde.viewer.site.server import HOST, start_server
 
@@ -108,6 +110,8 @@ def test_pages_parts_and_json_are_served(library: Library) -> None:
             answer = await ask(f"token/api/{path}")
             assert answer.headers["Content-Type"] == "application/json" and answer.text.startswith("{")
         assert "version" in (await ask(f"token/state/run/{name}")).text
+        assert "Rules, as the agent gets them" in (await ask("token/rules/mastermind/paprika")).text
+        assert "preset" in (await ask("token/rules/mastermind/nothing")).text
         assert (await ask("token/assets/style.css")).headers["Content-Type"].startswith("text/css")
         picked = await ask(f"token/compare?run={name}&run={named(library, 'entropy')}")
         assert "/compare/" in picked.url and picked.status == 200
@@ -155,3 +159,35 @@ def test_a_port_that_is_taken_is_named(library: Library) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=rf"view: got port {port}, taken by another program, allowed: a free port"):
             asyncio.run(start_server(library, port))
+
+
+def test_a_conversation_is_rated_without_its_outcome_and_agent(runs: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(next(p for p in runs.iterdir() if "--llm" in p.name), tmp_path / "rated"))
+    library = Library([tmp_path])
+    first, second = (t.id for t in list(library.run("rated").run)[:2])
+    label = library.run("rated").agent
+
+    async def asked(ask: Ask, _: str) -> None:
+        form = await ask(f"token/rate/rated/{first}")
+        assert form.status == 200 and "very natural" in form.text and make_visible(label) not in form.text
+        shown = form.text.split("<main")[1].split("</main>")[0]
+        assert 'class="kind' not in shown and "bits" not in shown and "<script" not in shown
+        path, said = f"token/rate/rated/{first}", {"person": "<b>", "rating": "4", "comment": "<script>x</script>"}
+        refused = await ask(path, method="POST", data=said, headers={"Sec-Fetch-Site": "cross-site"})
+        assert refused.status == 403 and read_ratings(folder) == {}
+        after = await ask(path, method="POST", data=said)
+        assert after.status == 200 and f"/rate/rated/{second}?person=" in after.url
+        assert read_ratings(folder) == {first: {"<b>": Rating(4, "<script>x</script>")}}
+        again = await ask(f"token/rate/rated/{first}?person=%3Cb%3E")
+        assert 'value="4" required checked' in again.text and "&lt;script&gt;x" in again.text
+        assert "<script>x" not in (await ask(f"token/episode/rated/{first}")).text
+        assert "100 % natural (3 to 5)" in (await ask("token/run/rated")).text
+        for wrong, why in (
+            ({"rating": "9"}, "rating: got 9"),
+            ({"rating": ""}, "rating: got"),
+            ({"person": " "}, "person: got"),
+        ):
+            answer = await ask(path, method="POST", data={**said, **wrong})
+            assert answer.status == 404 and why in answer.text
+
+    answered(library, asked)

@@ -18,7 +18,15 @@ from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.train.presets import preset
 from sonde.train.settings import TrainSettings, write_settings
 from sonde.viewer import write_report
-from sonde.viewer.figures.training import PANELS, THIN_TO, is_constant, moving_mean, smoothing_window, thin_points
+from sonde.viewer.figures.training import (
+    PANELS,
+    THIN_TO,
+    format_tick,
+    is_constant,
+    moving_mean,
+    smoothing_window,
+    thin_points,
+)
 from sonde.viewer.training_history import DATA, HISTORY, SETTINGS, Series, describe_settings, read_histories
 
 from .conftest import play as play_codes
@@ -86,6 +94,35 @@ def test_what_never_changes_is_told_and_equal_lines_are_one(tmp_path: Path) -> N
     assert set(figures(text)) == {"Loss", "Success", "Reward", "Turns", "Gradient norm"}
     assert "Constant: ratio 1, clipped low 0, errors 0." in text
     assert ">reward = return</text>" in text
+
+
+def test_what_went_wrong_stands_first_and_then_what_was_held_out(tmp_path: Path) -> None:
+    rows = [{**row, "flat_groups": 1.0, "held_out": 0.2} for row in entries(5, {**PLAYED, "success": 0.0})]
+    rows[0]["held_out_start"] = 0.5
+    text = page([], tmp_path, training=[training(tmp_path / "grpo", rows)])
+    section = text[text.index('<section class="env training') :]
+    problem, headline = section.index("so nothing was learned"), section.index("held-out tasks won")
+    assert section.index("<b>Step 2:</b> 20 % of the held-out tasks are won, 50 % before training.") < headline
+    assert problem < headline < section.index("<dl") < section.index("<figure>")
+    assert "<b>50 % → 20 %</b><span>held-out tasks won" in section and "<b>0 %</b><span>own episodes won" in section
+    assert "<b>100 %</b><span>groups without a signal" in section and "unreadable answers" not in section
+    first = re.search(r"<figcaption><b>([^<]*)</b>", section)
+    assert first is not None and first[1] == "Success" and "flat groups 1" in section
+
+
+def test_success_that_never_changes_is_drawn(tmp_path: Path) -> None:
+    rows = entries(4, {"success": 0.0, "turns": 1.0})
+    assert set(figures(page([], tmp_path, training=[training(tmp_path / "a", rows)]))) == {
+        "Loss",
+        "Success",
+        "Gradient norm",
+    }
+
+
+def test_ticks_of_an_axis_can_be_told_apart() -> None:
+    ticks = [0.693141, 0.693142, 0.693143]
+    assert len({format_tick(value, ticks) for value in ticks}) == 3
+    assert [format_tick(value, [0.0, 0.5, 1.0]) for value in (0.0, 0.5, 1.0)] == ["0", "0.5", "1"]
 
 
 def test_a_loss_that_is_the_likelihood_is_drawn_once(tmp_path: Path) -> None:

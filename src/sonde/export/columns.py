@@ -56,8 +56,10 @@ EPISODES: Mapping[str, Column] = {
     "regret": Column("float", "reward", "expected return of the best policy minus that of the actions taken"),
     "first_belief": Column("float", "nats", "ln of the model's own probability of the truth before the first turn"),
     "last_belief": Column("float", "nats", "the same after the last turn"),
+    "naturalness": Column("float", "1 to 5", "mean rating of the conversation by people"),
 }
-"""One row per episode. Beliefs of the model need `sonde elicit`, bits an exact filter, regret a finite problem."""
+"""One row per episode. Beliefs of the model need `sonde elicit`, bits an exact filter, regret a finite problem,
+ratings people who gave them in `sonde view`."""
 
 TURNS: Mapping[str, Column] = {
     **_KEY,

@@ -12,6 +12,7 @@ from sonde.beliefs.records import load_beliefs
 from sonde.core import AGENT, Env, Rng, Trajectory, Turn, UserError, build_recorded, unknown
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.per_turn import CALLED, UNANSWERED, mean_efficiency
+from sonde.evaluation.ratings import mean_rating, read_ratings
 from sonde.evaluation.regret import turn_regrets
 from sonde.evaluation.rows import Row
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
@@ -77,6 +78,7 @@ def _key_cells(e: Evaluation, row: Row) -> dict[str, Any]:
 
 def _episode_rows(source: Source) -> Iterator[Cells]:
     beliefs = load_beliefs(source.run.folder).beliefs if source.run else {}
+    rated = read_ratings(source.run.folder) if source.run else {}
     for row in source.evaluation.rows:
         known = beliefs.get(row.trajectory, ())
         yield {
@@ -97,6 +99,7 @@ def _episode_rows(source: Source) -> Iterator[Cells]:
             "regret": row.regret,
             "first_belief": known[0].target if known else None,
             "last_belief": known[-1].target if known else None,
+            "naturalness": mean_rating(rated.get(row.trajectory, {})),
             **{f"{TAG}{tag}": value for tag, value in row.tags.items()},
         }
 

@@ -96,11 +96,19 @@ def split_pieces(text: str, limit: int = LIMIT) -> list[Piece]:
     >>> split_pieces("a\\u202eb")
     [Piece(text='a', code=''), Piece(text='U+202E', code='RIGHT-TO-LEFT OVERRIDE'), Piece(text='b', code='')]
     """
+    return [piece for part in cut_text(text, limit) for piece in ([part] if part.code else split_invisible(part.text))]
+
+
+def cut_text(text: str, limit: int = LIMIT) -> list[Piece]:
+    """`text` in one piece, or its beginning and its end with what is left out between them.
+
+    >>> [len(part.text) for part in cut_text("a" * 3000)]
+    [1500, 25, 500]
+    """
     if len(text) <= limit:
-        return split_invisible(text)
-    head, tail = text[: limit - _TAIL], text[-_TAIL:]
+        return [Piece(text)]
     left_out = Piece(f" … {len(text) - limit:,} more characters … ", "left out of this page; the run folder has them")
-    return [*split_invisible(head), left_out, *split_invisible(tail)]
+    return [Piece(text[: limit - _TAIL]), left_out, Piece(text[-_TAIL:])]
 
 
 def to_compact_json(value: Any, limit: int = 240) -> str:

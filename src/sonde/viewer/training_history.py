@@ -19,7 +19,7 @@ from sonde.core import UserError, names
 from sonde.core.registry import read_summary
 from sonde.core.types import Json
 from sonde.evaluation.evaluate import Evaluation
-from sonde.train.problems import list_problems
+from sonde.train.problems import Problem, list_problems
 from sonde.train.settings import TrainSettings, read_settings
 
 from .figures.axes import AgentStyle
@@ -43,7 +43,8 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingHistory:
-    """A training. `style` is that of the runs of the trained model, if the page shows any."""
+    """A training. `problems` are those of `train/problems.py` with the step at which each first shows; `style` is that
+    of the runs of the trained model, if the page shows any."""
 
     folder: Path
     name: str
@@ -52,6 +53,7 @@ class TrainingHistory:
     counters: Mapping[str, float]
     series: Mapping[str, Series]
     notes: Sequence[str]
+    problems: Sequence[tuple[int, Problem]]
     settings: TrainSettings | None
     data: Mapping[str, Any]
     style: AgentStyle | None = None
@@ -128,7 +130,8 @@ def _read_history(folder: Path, name: str, style: AgentStyle | None) -> Training
         entries=len(entries),
         counters={key: float(entries[-1][key]) for key in _COUNTERS if key in entries[-1]},
         series={key: found for key, found in series.items() if found.steps},
-        notes=[*absent, *_list_gaps(entries, keys), *(f"step {at}: {p}" for at, p in list_problems(entries))],
+        notes=[*absent, *_list_gaps(entries, keys)],
+        problems=list(list_problems(entries)),
         settings=read_settings(settings) if settings.is_file() else None,
         data=_read_object(data) if data.is_file() else {},
         style=style,

@@ -16,7 +16,18 @@ from sonde.evaluation.per_turn import MANY, pass_curve
 
 from ..evaluated_runs import Section
 from ..information_losses import CAUSES, Losses
-from .axes import WIDTH, AgentStyle, Line, draw_lines, figure_axes, label_ends, label_rows, plot_line, set_turn_ticks
+from .axes import (
+    HEIGHT,
+    WIDTH,
+    AgentStyle,
+    Line,
+    draw_lines,
+    figure_axes,
+    label_ends,
+    label_rows,
+    plot_line,
+    set_turn_ticks,
+)
 from .svg import GRID, INK, MUTED, PAPER, STYLE, Drawing
 
 _TINT = 0.32
@@ -125,7 +136,7 @@ def _to_shares(counts: Mapping[float, int], n: int) -> dict[float, float]:
 @contextmanager
 def _histogram_axes(rows: Sequence[Histogram], width: float) -> Iterator[Any]:
     """One histogram per agent above a common axis."""
-    height = 0.62 + max(1.2, 0.56 * len(rows))
+    height = max(HEIGHT, 0.62 + 0.56 * len(rows))
     tops = [max([0.0, *(full.get(x, 0) + light.get(x, 0) for x in {*full, *light})]) for _, full, light, _ in rows]
     scale = 0.82 / max([1e-9, *tops])
     with figure_axes(height, left=0.27, right=0.82) as ax:

@@ -29,6 +29,8 @@ _COLUMNS = 8
 _ALIKE = 1e-6
 _EXACT = ("loss", "grad_norm", "learning_rate")
 """Numbers that may be tiny and still change."""
+_ALWAYS = {"held_out", "success", "reward"}
+"""Numbers that are drawn also where they never change: that nothing was learned is a result."""
 _STEPS = [1, 2, 5, 10]
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)))
 
@@ -50,11 +52,11 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("Loss", "Minimised by the optimizer.", "loss", "free", {"loss": "loss"}),
-    Panel("Success", "Won among the step's own episodes, and among held-out tasks; step 0 is before training.",
-          "episodes won (%)", "share", {"success": "own play", "held_out": "held out"}),
+    Panel("Success", "Won among held-out tasks, and among the step's own episodes; step 0 is before training.",
+          "episodes won (%)", "share", {"held_out": "held out", "success": "own play"}),
     Panel("Reward", "Per episode: the training reward, and the environment's return.", "per episode", "free",
           {"reward": "reward", "score": "return", "held_out_score": "return, held out"}),
+    Panel("Loss", "Minimised by the optimizer.", "loss", "free", {"loss": "loss"}),
     Panel("Change of belief", "ΔBelief per episode: the model's own belief in the truth, as shaped.",
           "per episode", "free", {"belief": "belief"}),
     Panel("Information", "Information gain per episode, by the exact posterior, without winning turns.",
@@ -108,11 +110,13 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingFigures:
-    """A training on a page. `constant` lists numbers that never changed; `table` has steps, then a row per number."""
+    """A training on a page. `headline` are its most important numbers, at first and last; `constant` lists others that
+    never changed; `table` has steps, then a row per number."""
 
     history: TrainingHistory
     anchor: str
     facts: Sequence[tuple[str, str]]
+    headline: Sequence[tuple[str, str]]
     large: Sequence[Figure]
     small: Sequence[Figure]
     constant: Sequence[str]
@@ -141,6 +145,7 @@ def _prepare_training(
         history=history,
         anchor=anchor,
         facts=describe_training(history, others),
+        headline=_list_headline(history),
         large=[figure for panel, figure in figures if not panel.small],
         small=[figure for panel, figure in figures if panel.small],
         constant=[]
@@ -171,7 +176,7 @@ def _is_loss_nll(history: TrainingHistory) -> bool:
 def _select_drawn(history: TrainingHistory) -> list[Panel]:
     """The panels that are drawn: those in which something changes, the loss only once."""
     left_out = _find_constants(history) | ({"nll"} if _is_loss_nll(history) else set())
-    return [p for p in _select_panels(history) if history.entries > 1 and not set(p.lines) <= left_out]
+    return [p for p in _select_panels(history) if history.entries > 1 and not set(p.lines) <= left_out - _ALWAYS]
 
 
 def _select_panels(history: TrainingHistory) -> list[Panel]:
@@ -198,6 +203,27 @@ def _is_close(a: Series, b: Series | None) -> bool:
     return b is not None and a.steps == b.steps and bool(np.allclose(a.values, b.values, rtol=1e-5, atol=1e-7))
 
 
+HEADLINE = {
+    "held_out": "held-out tasks won", "success": "own episodes won", "accuracy": "pairs ranked right",
+    "reward": "reward", "nll": "nats per token", "unreadable": "unreadable answers", "cut": "cut replies",
+    "flat_groups": "groups without a signal",
+}  # fmt: skip
+"""The numbers at the top of a training, with their names; faults only where there are any."""
+_FAULTS = ("unreadable", "cut", "flat_groups")
+
+
+def _list_headline(history: TrainingHistory) -> list[tuple[str, str]]:
+    shares = {name for panel in PANELS if panel.axis in ("share", "percent") for name in panel.lines}
+    found: list[tuple[str, str]] = []
+    for name, words in HEADLINE.items():
+        values = history.series[name].values if name in history.series else ()
+        if not values or (name in _FAULTS and not any(values)):
+            continue
+        ends = [f"{100 * x:.0f} %" if name in shares else f"{x:.3g}".replace("-", "−") for x in (values[0], values[-1])]
+        found.append((words, " → ".join(dict.fromkeys(ends))))
+    return found
+
+
 def _list_constants(history: TrainingHistory, constant: set[str]) -> list[str]:
     last = {name: series.values[-1] for name, series in history.series.items() if name in constant}
     exact = {name: value if name in _EXACT else round(value, 6) for name, value in last.items()}
@@ -215,6 +241,16 @@ def format_number(value: float) -> str:
     ('−1.234e−05', '3')
     """
     return f"{value + 0.0:.4g}".replace("-", "−")
+
+
+def format_tick(value: float, ticks: Sequence[float]) -> str:
+    """A number on an axis, with as many digits as tell its ticks apart.
+
+    >>> format_tick(0.69315, [0.69310, 0.69315, 0.6932]), format_tick(2e-9, [0, 2e-9]), format_tick(5.0, [0, 5.0])
+    ('0.69315', '2e−09', '5')
+    """
+    digits = next((n for n in range(4, 15) if len({f"{t:.{n}g}" for t in ticks}) == len({*ticks})), 15)
+    return f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 
 def _tabulate_steps(history: TrainingHistory) -> list[tuple[str, Sequence[str]]]:
@@ -318,7 +354,7 @@ def _scale_axes(ax: Any, panel: Panel) -> None:
         ax.axhline(0, color=MUTED, linewidth=0.7, zorder=0)
     ax.xaxis.set_major_locator(MaxNLocator(4 if panel.small else 7, integer=True, steps=_STEPS))
     ax.yaxis.set_major_locator(MaxNLocator(4 if panel.small else 6, steps=_STEPS))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value, ax.get_yticks())))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.set(xlabel="step", ylabel=panel.label)
     ax.grid(axis="y")

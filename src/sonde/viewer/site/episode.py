@@ -6,6 +6,7 @@ once. A report shows chosen episodes with the same transcript, in which long epi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,9 +24,11 @@ from sonde.train.rewards import RECORDED, RewardMix, named_rewards
 
 from ..figures.beliefs import belief_change
 from ..information_losses import CAUSES, find_cause, lost_bits
+from ..markdown import render_markdown
 from ..templating import LIMIT, split_pieces, to_compact_json, to_indented_json
 from .episodes import Line, find_neighbours, read_line
 from .library import Library, Shelf
+from .play import is_conversation
 
 FIRST, LAST = 40, 20
 """Turns of a cut episode that are shown from its beginning and before its end."""
@@ -58,6 +61,7 @@ class EpisodePage:
     replays: bool
     has_tokens: bool
     env: str
+    talks: bool
     details: str
     no_bits: str
 
@@ -99,6 +103,7 @@ def describe_episode(shelf: Shelf, line: Line, kept: Row | None, no_bits: str, *
         replays=t.version == shelf.env.spec.version,
         has_tokens=any(act.action.completions for act in t.acts),
         env=shelf.env.spec.name,
+        talks=is_conversation(shelf.env),
         details=to_indented_json(
             {"task": t.task.to_json(), "seed": t.seed, "policies": dict(t.policies), "tags": dict(t.tags)}
         ),
@@ -131,16 +136,20 @@ def _read_notes(shelf: Shelf, t: Trajectory) -> dict[int | None, list[tuple[str,
 
 @dataclass(frozen=True)
 class Bubble:
-    """A message of a seat, or one that the agent receives (`told`)."""
+    """A message of a seat, or one that the agent receives (`told`); `markup` is that of a model as HTML, if it has any
+    Markdown."""
 
     seat: str
     text: Sequence[Piece]
     reasoning: Sequence[Piece] = ()
     note: str = ""
+    markup: str = ""
+    reasoning_markup: str = ""
 
     @property
     def side(self) -> str:
-        return "said" if self.seat == AGENT else "told"
+        """How it looks: the agent's, that of another seat, or the environment's own, which may be a board."""
+        return "said" if self.seat == AGENT else "env" if self.seat == "told" else "other"
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,11 @@ class TurnView:
     def bits_lost(self) -> float:
         return lost_bits(self.gain) if self.gain else 0.0
 
+    @property
+    def has_markup(self) -> bool:
+        """Whether a message is shown as Markdown, so that its source is shown too."""
+        return any(bubble.markup for bubble in self.bubbles)
+
 
 @dataclass(frozen=True)
 class Transcript:
@@ -181,9 +195,11 @@ class Transcript:
 
     @property
     def most_bits(self) -> float:
-        """The highest number of bits of any turn: the scale of the bars."""
+        """The top of the axis of the bars: a round number with a round half, and at least the bits of any turn."""
         offers = [max(t.gain.best or 0.0, t.gain.expected or 0.0, t.gain.realised) for t in self.turns if t.gain]
-        return max([1e-9, *offers])
+        highest = max([1e-3, *offers])
+        power = 10.0 ** math.floor(math.log10(highest))
+        return next(step * power for step in (1, 1.6, 2, 3, 4, 6, 8, 10) if step * power >= highest * (1 - 1e-9))
 
 
 def describe_transcript(
@@ -236,9 +252,17 @@ def _describe_act(act: Act, limit: int) -> list[Bubble]:
     completions: Sequence[Any] = act.action.completions
     thoughts = "\n\n".join(f"[{c.name}] {c.reasoning}" if c.name else c.reasoning for c in completions if c.reasoning)
     note = "cut at the token limit" if completions and completions[-1].finish == "length" else ""
-    said = Bubble(act.seat, split_pieces(act.action.text, limit), split_pieces(thoughts, limit), note)
+    text = act.action.text
+    said = Bubble(
+        act.seat,
+        split_pieces(text, limit),
+        split_pieces(thoughts, limit),
+        note,
+        markup=render_markdown(text, limit) if completions else "",
+        reasoning_markup=render_markdown(thoughts, limit),
+    )
     told = act.told.get(AGENT, "")
-    return [said, Bubble("told", split_pieces(told, limit))] if told and told != act.action.text else [said]
+    return [said, Bubble("told", split_pieces(told, limit))] if told and told != text else [said]
 
 
 # --- the credit of a training -----------------------------------------------------------------------------------------

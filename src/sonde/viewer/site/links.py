@@ -1,7 +1,7 @@
 """Addresses of pages, relative to the page that links, so one template serves an application, a folder and a report.
 
-`run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `training/NAME`, `search`, `search/RUN`, `report`,
-`play`.
+`run/NAME`, `episode/RUN/ID`, `group/RUN/TASK/SEED`, `compare/A/B`, `rate/RUN/ID`, `training/NAME`, `search`,
+`search/RUN`, `report`, `play`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import orjson
 from sonde.core import UserError
 
 from ..templating import STYLE, hash_script, read_asset, render_template
-from . import compare, episode, group, replay, run, runs, search, tokens, training
+from . import compare, episode, group, rate, replay, run, runs, search, tokens, training
 from .library import Library
 from .links import Links, parse_whole
 
@@ -31,6 +31,7 @@ PAGES: Mapping[tuple[str, int], Callable[..., Any]] = {
     ("run", 1): lambda library, query, name: run.make_run_page(library, name, query),
     ("episode", 2): lambda library, query, name, identity: episode.make_episode_page(library, name, identity),
     ("group", 3): lambda library, query, name, task, seed: group.make_group_page(library, name, task, seed),
+    ("rate", 2): lambda library, query, name, identity: rate.make_rate_page(library, name, identity, query),
     ("compare", 2): lambda library, query, a, b: compare.make_compare_page(library, a, b, query),
     ("training", 1): lambda library, query, name: training.make_training_page(library, name),
     ("search", 0): search.search_all_runs,

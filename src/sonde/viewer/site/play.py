@@ -15,6 +15,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import RLock
 from typing import Any
 
@@ -26,6 +27,7 @@ from sonde.core import (
     Env,
     Episode,
     ProgramPolicy,
+    Spec,
     UserError,
     advance_to_agent_now,
     build_recorded,
@@ -45,6 +47,8 @@ from .links import parse_whole
 from .replay import Bar, BestQuestion, describe_posterior, has_long_names, search_best
 
 DEFAULT = "wordle"
+EXAMPLE = 2
+"""Turns of the example of the page that starts a game."""
 GAMES = 50
 """Maximum number of games in memory; the least recently used one is dropped first."""
 LISTED = 60
@@ -129,8 +133,22 @@ class GamePage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Example:
+    """The rules of an environment as its agent gets them, and its reference solver's first turns in a training task:
+    the board after them, and what was said and told. A part of the page that starts a game."""
+
+    template = "example.html.j2"
+
+    opening: Sequence[Piece]
+    board: str | None
+    program: str
+    moves: Sequence[tuple[Sequence[Piece], Sequence[Piece]]]
+    talks: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class StartPage:
-    """The form of a new game, and the games in progress."""
+    """The form of a new game, and the games in progress; the rules of the chosen environment are a part on demand."""
 
     template = "play.html.j2"
     title = "Play"
@@ -138,8 +156,10 @@ class StartPage:
     environments: Sequence[str]
     games: Sequence[tuple[str, str, int, str]]
     chosen: str
+    preset: str
     presets: Sequence[str]
     splits: Sequence[str]
+    spec: Spec
 
 
 class Games:
@@ -157,13 +177,17 @@ class Games:
                 for key, g in reversed(self._games.items())
             ]
         chosen = query.get("env") or DEFAULT
-        env = make(chosen) if chosen in names("envs") else make(DEFAULT)
+        env = make(chosen if chosen in names("envs") else DEFAULT)
+        if (preset := query.get("preset")) in env.presets and preset != env.spec.preset:
+            env = make(env.name, preset=preset)
         return StartPage(
             environments=names("envs"),
             games=games,
             chosen=env.name,
+            preset=env.spec.preset,
             presets=env.presets,
             splits=env.splits,
+            spec=env.spec,
         )
 
     def start_game(self, form: Mapping[str, str]) -> str:
@@ -361,11 +385,39 @@ def _make_page(key: str, game: Game) -> GamePage:
         hint=game.hint,
         notice=make_visible(game.notice or game.instead),
         answers=[make_visible(strip_thinking(env.say(a))) for a in answers] if len(answers) <= LISTED else (),
-        talks=len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower(),
+        talks=is_conversation(env),
         programs=list_programs(env),
         origin=game.origin,
         outside=[make_visible(line) for line in game.outside],
         command=_make_command(ep) if over and game.origin is None else "",
+    )
+
+
+def is_conversation(env: Env[Any]) -> bool:
+    """Whether the agent talks with another seat, and does not answer in tags."""
+    return len(env.spec.seats) > 1 and "<answer>" not in env.say("x").lower()
+
+
+@lru_cache(64)
+def play_example(name: str, preset: str) -> Example:
+    """The example of an environment and a preset."""
+    if name not in names("envs"):
+        raise unknown("env", name, names("envs"))
+    env = make(name, preset=preset)
+    others = _default_users(env)
+    ep = advance_to_agent_now(Episode.begin(env, env.tasks(env.splits[0])[0], seed=0), others)
+    opening = ep.messages[AGENT][0].content if ep.messages[AGENT] else env.spec.summary
+    program = next((p for p in list_programs(env) if isinstance(make(f"agents:{p}"), ProgramPolicy)), "")
+    for _ in range(EXAMPLE if program else 0):
+        if ep.to_act == AGENT:
+            policy: Any = make(f"agents:{program}")
+            ep = advance_to_agent_now(ep.step(policy.act_now(ep.view())), others)
+    return Example(
+        opening=split_pieces(strip_tags(opening), LINE * 4),
+        board=draw_board(ep, name="example"),
+        program=program,
+        moves=[(split_pieces(strip_thinking(t.text)), split_pieces(strip_tags(t.told))) for t in ep.turns],
+        talks=is_conversation(env),
     )
 
 

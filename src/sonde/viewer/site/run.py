@@ -18,6 +18,7 @@ from sonde.core import UserError, identity
 from sonde.evaluation import metrics
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.ratings import RatingSummary, read_ratings, summarise_ratings
 from sonde.runs.store import annotation_names
 from sonde.runs.store.folder import describe_tampering
 
@@ -27,6 +28,7 @@ from ..templating import template_environment, to_indented_json
 from .episodes import PER_PAGE, Listing, list_episodes
 from .library import Library, Shelf
 from .links import parse_whole
+from .play import is_conversation
 from .runs import Headline, read_headline
 
 TASKS = 60
@@ -83,7 +85,8 @@ class Facet:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPage:
-    """`metrics` are the evaluation's, by name; `others` the runs in the same environment; `why_no_figures` is empty if
+    """`metrics` are the evaluation's, by name; `others` the runs in the same environment; `to_rate` the first
+    episode if episodes are conversations that people can rate, otherwise empty; `why_no_figures` is empty if
     figures can be drawn."""
 
     template = "run.html.j2"
@@ -100,6 +103,8 @@ class RunPage:
     listing: Listing
     query: Mapping[str, str]
     annotations: Sequence[str]
+    ratings: RatingSummary | None
+    to_rate: str
     notes: Sequence[str]
     config: str
     others: Sequence[tuple[str, str]]
@@ -130,6 +135,8 @@ def make_run_page(library: Library, name: str, query: Mapping[str, str], per_pag
         listing=list_episodes(shelf, query, per_page),
         query=query,
         annotations=annotation_names(shelf.folder),
+        ratings=shelf.compute_once("ratings", lambda: summarise_ratings(read_ratings(shelf.folder))),
+        to_rate=rows[0].cells[0].id if rows and is_conversation(shelf.env) else "",
         notes=notes,
         config=to_indented_json(shelf.config),
         others=[

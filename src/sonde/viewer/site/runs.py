@@ -1,20 +1,27 @@
-"""The first page: a table of all runs that can be sorted, filtered and grouped, with runs to select for comparison."""
+"""The first page: a table of all runs that can be sorted, filtered and grouped, with runs to select for comparison.
+
+Several runs of several environments are grouped by environment, the best first; otherwise the newest is the first.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonde.core import SondeError, content_hash
+from sonde.core import SondeError, content_hash, unknown
 from sonde.evaluation import metrics
 from sonde.evaluation.evaluate import KINDS
 from sonde.evaluation.metrics import Estimate
+from sonde.evaluation.suites import ALSO, TITLES
 
 from .library import Library, Shelf
 
 SORTS = ("age", "env", "agent", "n", "success", "reference_score", "score", "bits", "tokens", "status")
-GROUPS = ("", "env", "agent", "status")
+GROUPS = {"env": "environment", "suite": "suite", "agent": "agent", "date": "date", "status": "status"}
+"""What runs are grouped by, as the page names it; `none` is for no groups."""
+UNGROUPED = "none"
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,8 @@ def share_outcomes(kinds: Mapping[str, int]) -> list[OutcomeShare]:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """A run in numbers. `score` is the mean return, `bits` the mean gain of an episode, None if not evaluated."""
+    """A run in numbers. `score` is the mean return, `bits` the mean gain of an episode, of the `prior` entropy, None
+    if not evaluated."""
 
     name: str
     env: str
@@ -45,6 +53,7 @@ class Headline:
     score: float | None
     reference_score: Estimate | None
     bits: Estimate | None
+    prior: float | None = None
     tokens: float
     turns: float
     kinds: Mapping[str, int]
@@ -53,20 +62,34 @@ class Headline:
     privileged: bool = False
 
     @property
+    def date(self) -> str:
+        """The local date of its last episode."""
+        return time.strftime("%Y-%m-%d", time.localtime(self.changed))
+
+    @property
+    def suite(self) -> str:
+        """The suite that its environment belongs to in this preset."""
+        also = (suite for suite, forms in ALSO.items() if self.preset in forms.get(self.env, ()))
+        return self.preset if self.preset in TITLES else next(also, "no suite")
+
+    @property
     def shares(self) -> list[OutcomeShare]:
         return share_outcomes(self.kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsPage:
-    """The table. `groups` are headings with their runs; `environments`, `agents`, `statuses` the values of filters."""
+    """The table. `groups` are headings with their runs, grouped by `group`; `environments`, `agents`, `statuses` the
+    values of filters; `empty` the number of runs without an episode, which are left out."""
 
     template = "runs.html.j2"
     scripts = ("tables.js",)
     title = "Runs"
 
     groups: Sequence[tuple[str, Sequence[Headline]]]
+    group: str
     n: int
+    empty: int
     of: int
     environments: Sequence[str]
     agents: Sequence[str]
@@ -80,6 +103,11 @@ class RunsPage:
     pairs: Sequence[tuple[str, str]] = ()
     """The pairs of runs with a comparison page, if the pages are files."""
 
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What runs can be grouped by."""
+        return {**GROUPS, UNGROUPED: "nothing"}
+
 
 def make_runs_page(library: Library, query: Mapping[str, str]) -> RunsPage:
     """The page; `query` may hold `sort` (with a minus: descending), `group`, `env`, `agent`, `status` and `text`, which
@@ -92,18 +120,22 @@ def make_runs_page(library: Library, query: Mapping[str, str]) -> RunsPage:
             every.append(read_headline(library, shelf))
         except (SondeError, OSError) as e:
             unread.append((shelf.name, str(e)))
-    shown = sorted(
-        (h for h in every if _matches_query(h, query)),
-        key=_sort_key(query.get("sort", "")),
-        reverse=_is_descending(query),
-    )
-    group = query.get("group", "")
+    empty = sum(not h.n and h.status != "playing" for h in every)
+    every = [h for h in every if h.n or h.status == "playing"]
+    matching = [h for h in every if _matches_query(h, query)]
+    group = query.get("group") or ("env" if 1 < len({h.env for h in matching}) < len(matching) else UNGROUPED)
+    if group not in (*GROUPS, UNGROUPED):
+        raise unknown("group", group, [*GROUPS, UNGROUPED])
+    sort = query.get("sort") or ("-success" if group in ("env", "suite") else "-age")
+    shown = sorted(matching, key=_sort_key(sort), reverse=sort.startswith("-"))
     groups: dict[str, list[Headline]] = {}
     for h in shown:
-        groups.setdefault(str(getattr(h, group)) if group in GROUPS[1:] else "", []).append(h)
+        groups.setdefault(str(getattr(h, group)) if group in GROUPS else "", []).append(h)
     return RunsPage(
-        groups=sorted(groups.items()) if group else list(groups.items()),
+        groups=sorted(groups.items(), reverse=group == "date"),
+        group=group,
         n=len(shown),
+        empty=empty,
         of=len(every),
         environments=sorted({h.env for h in every}),
         agents=sorted({h.agent for h in every}),
@@ -126,12 +158,8 @@ def _matches_query(h: Headline, query: Mapping[str, str]) -> bool:
     return exact and text in f"{h.name} {h.env} {h.preset} {h.agent}".lower()
 
 
-def _is_descending(query: Mapping[str, str]) -> bool:
-    return query.get("sort", "-age").startswith("-")
-
-
 def _sort_key(sort: str) -> Callable[[Headline], Any]:
-    name = (sort or "-age").removeprefix("-")
+    name = sort.removeprefix("-")
     if name == "age":
         return lambda h: (h.changed, h.name)
     if name in ("success", "reference_score", "bits"):
@@ -177,6 +205,7 @@ def summarise_run(shelf: Shelf) -> Headline:
         score=scored.mean if scored else None,
         reference_score=known.metrics["reference_score"],
         bits=known.metrics["bits"],
+        prior=known.entropy[0] if known.entropy else None,
         kinds=known.kinds,
         privileged=known.privileged,
     )

@@ -21,12 +21,12 @@ from sonde.core import SondeError, UserError
 
 from ..report import ReportPage, render_report
 from ..templating import STYLE, hash_script, read_asset, render_template
+from . import rate, training
 from . import run as run_page
-from . import training
 from .library import Library
 from .links import Links, page_depth, parse_whole
 from .pages import PARTS, SCRIPT, NotFoundError, as_json, find_page, hash_version, render_page
-from .play import Games
+from .play import Games, play_example
 
 HOST = "127.0.0.1"
 PORTS = 20
@@ -70,8 +70,10 @@ class App:
         app.router.add_get(base + "/compare", self.redirect_compare)
         app.router.add_get(base + "/play", self.show_start)
         app.router.add_post(base + "/play", self.begin_game)
+        app.router.add_get(base + "/rules/{env}/{preset}", self.show_rules)
         app.router.add_get(base + "/play/{id}", self.show_game)
         app.router.add_post(base + "/play/{id}", self.move_game)
+        app.router.add_post(base + "/rate/{run}/{id}", self.rate_episode)
         app.router.add_get(base + "/{path:.*}", self.show_page)
         return app
 
@@ -100,7 +102,7 @@ class App:
         status = 404 if isinstance(e, NotFoundError | UserError | FileNotFoundError) else 500
         said = str(e) if isinstance(e, SondeError) else f"{e.filename}: {e.strerror}; was the run moved or removed?"
         parts = _split_path(request.path.removeprefix(f"/{self.token}"))
-        if parts and parts[0] in ("api", "state", "figures", *PARTS):
+        if parts and parts[0] in ("api", "state", "figures", "rules", *PARTS):
             return web.json_response({"error": said}, status=status)
         links = Links(page_depth(parts))
         values = {"why": said, "to": links, "script": read_asset(SCRIPT), "script_hash": "", "live": "", "css": ""}
@@ -163,6 +165,13 @@ class App:
             raise NotFoundError(f"assets: got {name!r}, allowed: {STYLE}")
         return web.Response(text=read_asset(name), content_type="text/css")
 
+    async def rate_episode(self, request: web.Request) -> web.StreamResponse:
+        """Store a rating, and redirect to the next conversation, or after the last one to the run."""
+        run, identity, form = request.match_info["run"], request.match_info["id"], await _read_form(request)
+        after = await asyncio.to_thread(rate.rate_episode, self.library, run, identity, form)
+        to = Links()("rate", run, after, person=form["person"].strip()) if after else Links()("run", run)
+        raise web.HTTPSeeOther(f"/{self.token}/{to}")
+
     # --- games -------------------------------------------------------------------------------------------------------
 
     async def show_start(self, request: web.Request) -> web.Response:
@@ -170,6 +179,10 @@ class App:
         return _html_response(
             await asyncio.to_thread(lambda: render_page(self.games.start_page(query), Links(0, query=query)))
         )
+
+    async def show_rules(self, request: web.Request) -> web.Response:
+        env, preset = request.match_info["env"], request.match_info["preset"]
+        return _html_response(await asyncio.to_thread(lambda: render_page(play_example(env, preset), Links(2))))
 
     async def begin_game(self, request: web.Request) -> web.StreamResponse:
         form = await _read_form(request)

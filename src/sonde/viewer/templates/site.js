@@ -47,9 +47,7 @@ document.addEventListener("click", async (event) => {
     button.setAttribute("disabled", "");
     const part = document.createElement("div");
     part.innerHTML = await fetched(path).catch(() => "<p>No answer.</p>");
-    const turn = button.closest(".turn");
-    if (button.dataset.into === "turn" && turn) turn.append(...part.childNodes);
-    else button.parentElement?.append(...part.childNodes);
+    button.parentElement?.append(...part.childNodes);
   }
 });
 
@@ -57,6 +55,7 @@ document.addEventListener("click", async (event) => {
 
 document.addEventListener("change", (event) => {
   const field = /** @type {HTMLElement} */ (event.target);
+  if (field.matches("[data-go]") && /** @type {HTMLSelectElement} */ (field).value) location.href = /** @type {HTMLSelectElement} */ (field).value;
   if (field.matches("[data-submit]")) /** @type {HTMLSelectElement} */ (field).form?.requestSubmit();
   if (field.matches("[name=run][type=checkbox]")) picked();
 });

@@ -41,7 +41,7 @@ function sorted(table) {
  * `group` groups the rows. The filters are kept in the address. @param {HTMLFormElement} form */
 function filtering(form) {
   const table = /** @type {HTMLTableElement} */ (document.getElementById(form.dataset.filters ?? ""));
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("group"));
   const fields = /** @type {(HTMLInputElement | HTMLSelectElement)[]} */ ([...form.elements].filter((e) => e.hasAttribute("name")));
   const asked = new URLSearchParams(location.search);
   for (const field of fields) {
@@ -51,6 +51,8 @@ function filtering(form) {
     if (field instanceof HTMLSelectElement && field.value !== value) field.add(new Option(value, value, false, true)); // no row here has it
   }
 
+  const usual = (/** @type {HTMLInputElement | HTMLSelectElement} */ field) =>
+    field instanceof HTMLSelectElement ? [...field.options].find((option) => option.defaultSelected)?.value ?? "" : "";
   const apply = () => {
     const wanted = fields.filter((field) => field.value).map((field) => /** @type {const} */ ([field.name, field.value]));
     for (const row of rows) row.hidden = !wanted.every(([name, value]) => name === "group" || fits(row, name, value));
@@ -58,7 +60,8 @@ function filtering(form) {
     const shown = form.querySelector("output");
     const n = rows.filter((row) => !row.hidden).length;
     if (shown) shown.textContent = n < rows.length ? `${n.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown` : "";
-    return new URLSearchParams(wanted.map(([name, value]) => [name, value])).toString();
+    const told = fields.filter((field) => field.value !== usual(field)); // the usual values need no place in the address
+    return new URLSearchParams(told.map((field) => [field.name, field.value])).toString();
   };
   const changed = () => {
     const query = apply();
@@ -89,7 +92,8 @@ function parted(table, rows, name) {
     parts.set(value, [...(parts.get(value) ?? []), row]);
   }
   for (const body of [...table.tBodies]) body.remove();
-  const order = [...parts].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+  const sign = name === "date" ? -1 : 1;
+  const order = [...parts].sort(([a], [b]) => sign * a.localeCompare(b, "en", { numeric: true }));
   for (const [value, of] of order) {
     const body = table.createTBody();
     if (value && of.some((row) => !row.hidden)) {
