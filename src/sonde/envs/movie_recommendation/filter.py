@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -60,7 +60,7 @@ class WeightGrid:
         digits = np.indices((self.levels,) * n, dtype=np.int8).reshape(n, -1)
         self.weights_NA = np.ascontiguousarray(digits.T + np.int8(low), dtype=np.float32)
         self.everybody: Rows = np.flatnonzero(self.weights_NA.any(axis=1)).astype(np.int32)
-        self._kept: OrderedDict[tuple[str, frozenset[Fact]], Node] = OrderedDict()
+        self._kept: OrderedDict[tuple[Hashable, frozenset[Fact]], Node] = OrderedDict()
         self._size = 0
 
     def row_of(self, weights: Any) -> int:
@@ -100,7 +100,7 @@ class PreferenceGame:
     def __init__(
         self,
         grid: WeightGrid,
-        name: str,
+        name: Hashable,
         seen: Sequence[Profile],
         unseen: Sequence[Profile],
         *,
