@@ -110,7 +110,7 @@ def main() -> None:
     found = {arm: [PARTS[args.to](lab, arm, seed) for seed in range(lab.seeds)] for arm in ("base", *args.arms)}
     columns, rows, known = tabulate_arms(found, lab.samples)
     plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in known]
-    common.print_rows(args, f"figure9_{args.to}", columns, rows, plain)
+    common.print_rows(args, f"figure9_{args.to}_passes", columns, rows, plain)
 
 
 if __name__ == "__main__":

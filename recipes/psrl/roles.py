@@ -21,7 +21,7 @@ from trials import PAPER, play_trials, print_cells, save_cells
 
 import sonde
 from sonde.cli.players import model_config
-from sonde.core import UserError, build, run_sync
+from sonde.core import UserError, build, run_sync, unknown
 from sonde.evaluation import regret
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.roles import RoleScores, grade_run, score_roles
@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="world seed")
     parser.add_argument("--model", help="a language model, to be scored role by role")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="these rows only, such as 'the model as updater'")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
     parser.add_argument("--sub-episodes", type=int, help="sub-episodes (pulls) to a trial (default: the environment's)")
     parser.add_argument("--retries", type=int, help="how often an unreadable reply is asked for again (default 2)")
@@ -105,7 +106,11 @@ def main() -> None:
     args = parser.parse_args()
     env = make_env(args.env, args.sub_episodes)
     model = model_config(args.model, args.base_url) if args.model else None
-    rows = [format_row(name, score_player(env, models, args)) for name, models in list_players(model).items()]
+    players = list_players(model)
+    if others := set(args.only or ()) - set(players):
+        raise unknown("--only", min(others), players)
+    chosen = {name: models for name, models in players.items() if not args.only or name in args.only}
+    rows = [format_row(name, score_player(env, models, args)) for name, models in chosen.items()]
     unreadable = [f"{role}: unreadable" for role in ROLES]
     columns = ["models", "trials", "regret", *unreadable, *(f"{role}: {measure}" for role, measure in MEASURES)]
     print(f"{PAPER}: roles of LLM-PSRL in {env.spec.name}")
