@@ -69,7 +69,8 @@ def score_player(env: sonde.Env[Any], models: Mapping[str, Mapping[str, Any]], a
     played = [t for t in play_trials(env, agent, args.trials, args.seed) if not t.error]
     run_sync(agent.close())
     curve = regret.cumulative_regret(regret.regret_table(env, played))
-    return Scored(len(played), f"{curve.mean[-1]:.3f} ± {curve.error[-1]:.3f}", score_roles(grade_run(env, played)))
+    lost = f"{curve.mean[-1]:.3f}" + (f" ± {curve.error[-1]:.3f}" if len(played) > 1 else "")
+    return Scored(len(played), lost, score_roles(grade_run(env, played)))
 
 
 def format_row(name: str, row: Scored) -> list[str | int | float | None]:
