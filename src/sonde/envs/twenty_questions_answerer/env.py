@@ -135,9 +135,9 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         Other nouns come with their hypernyms, nearest first: `{"acorn": ["nut", "seed", ...], ...}`. No word may be a
         hypernym of another, and no two may have the same ones, as the paper's criteria say.
         """
-        return self._make_task(
-            _check_nouns(hidden) if isinstance(hidden, Mapping) else _check_words(hidden), "custom", 0
-        )
+        if isinstance(hidden, Mapping):
+            return self._make_task(_check_nouns(cast("Mapping[str, Json]", hidden)), "custom", 0)
+        return self._make_task(_check_words(hidden), "custom", 0)
 
     def _make_task(self, words: Words, split: str, index: int) -> Task:
         return self.make_listed_task(split, index, Frozen[Json](words=words), words)
