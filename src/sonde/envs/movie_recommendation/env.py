@@ -196,7 +196,7 @@ class MovieRecommendation(Env[State], AnswerTags):
                 allowed = (
                     f"{self.attributes} numbers from {self.min_credit} to {rules.TOP} with at most {places} decimals"
                 )
-                raise invalid(f"{field}[{i}]", row, allowed)
+                raise invalid(f"{field}[{i}]", cast("object", row), allowed)
         return tuple(tuple(float(score) for score in row) for row in rows)
 
     def _is_score(self, value: Any, places: int) -> bool:
