@@ -61,7 +61,8 @@ def main() -> None:
         ]
         table[arm] = [sum(column) / len(column) for column in zip(*seeds, strict=True)]
     rows = [[arm, *(round(value, 3) for value in row)] for arm, row in table.items()]
-    common.print_rows(args, "figure6", ["arm", *(f"pass@{k}" for k in ks)], rows, {"k": ks, **table})
+    name = "figure6" if args.split == "train" else "figure6_held_out"
+    common.print_rows(args, name, ["arm", *(f"pass@{k}" for k in ks)], rows, {"k": ks, **table})
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python recipes/paprika/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
     python recipes/paprika/paper.py --only main --server vllm:NAME --server-url URL --user openai:gpt-4o-mini
-    python recipes/paprika/paper.py --quick                                 # every step, in minutes, on two cores
+    python recipes/paprika/paper.py --quick [--only NAME ...] [--save]      # every step, in minutes, on two cores
 
     main           ten groups of tasks, SFT then RPO, three temperatures       figures 2, 5, 6, 7, 11, 17 and table 4
     second_model   the same with Gemma-3-12B-IT                                figures 8, 9, 10, 12
@@ -15,7 +15,8 @@
     bandit         the standard bandit with few and many arms                  figure 19
 
 What is played by the base model is played once: `main`, `leave_one_out` and `single` share it. An interrupted run goes
-on. Each experiment prints its table and writes it to `OUT/NAME.json`. It has not been run at the paper's scale: no GPU
+on. Each experiment prints its table and writes it to `OUT/NAME.json`; `--save` keeps it for the paper's page, under
+`NAME_quick` where it is a first look. It has not been run at the paper's scale: no GPU
 was at hand.
 
 Cost is an upper bound: every game takes all its turns and every reply all its tokens. Training counts the paper's
@@ -35,7 +36,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import Table, print_table
+from common import Table, print_table, save_table
 
 from sonde.cli.estimate import estimate_costs
 from sonde.cli.players import model_config, model_seats
@@ -374,6 +375,15 @@ def play_tests(
         yield test, execute_run(run, folder)
 
 
+def save_experiment(name: str, table: Table, quick: bool) -> None:
+    """Keep a table for the page of the paper: a row per model and test, a column per number that was measured."""
+    title = f"{name}_quick" if quick else name
+    command = " ".join(["python recipes/paprika/paper.py", *["--quick"] * quick, "--only", name])
+    shown = [i for i, head in enumerate(table.heads) if head and any(row[i] not in (None, "") for row in table.rows)]
+    rows = [[f"{row[0]}: {row[1]}", *(row[i] for i in shown if i > 1)] for row in table.rows]
+    save_table("paprika", title, command, ["model: test", *(table.heads[i] for i in shown if i > 1)], rows)
+
+
 # --- command line ----------------------------------------------------------------------------------------------------
 
 
@@ -411,6 +421,7 @@ def main() -> None:
     parser.add_argument("--judge", help="a language model as the judge")
     parser.add_argument("--user-url", help="the address of both")
     parser.add_argument("--json", action="store_true", help="with --dry-run: everything that was resolved")
+    parser.add_argument("--save", action="store_true", help="write the tables of the paper's page (docs/papers)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"where everything goes (default {OUT})")
     args = parser.parse_args()
     scale = QUICK if args.quick else PUBLISHED
@@ -429,6 +440,8 @@ def main() -> None:
             table = run_experiment(name, e, scale, players, out)
             (out / f"{name}.json").write_text(json.dumps(table._asdict(), indent=1), "utf-8")
             print_table(table)
+            if args.save:
+                save_experiment(name, table, args.quick)
 
 
 if __name__ == "__main__":

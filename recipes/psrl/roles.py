@@ -1,11 +1,14 @@
 """Which role is to blame? Every role of LLM-PSRL made worse in turn, with its regret and the scores of all roles.
 
     python recipes/psrl/roles.py [--env river_swim] [--trials 20] [--model http:NAME --base-url URL] [--save]
+    python recipes/psrl/roles.py --env combination_lock --model smollm2 --retries 0 --max-new-tokens 64 --trials 4
 
 The rows are oracles (`models:oracle`): exact, with a greedy sampler, a forgetting updater, a short-sighted planner.
-With --model a row of that language model in all roles, and one for each role that it alone plays, the others exact:
-what a model loses in a role when nothing else is wrong. The scores are those of `sonde roles`
-(`sonde.evaluation.roles`): regret says that something is wrong, they say what.
+With --model they are the exact oracle, that language model in all roles, and a row for each role that it alone plays,
+the others exact: what a model loses in a role when nothing else is wrong. The scores are those of `sonde roles`
+(`sonde.evaluation.roles`): regret says that something is wrong, they say what. `unreadable` is the share of a role's
+calls that were given up, or that no reference can judge; the other scores of a role are of the rest. --sub-episodes,
+--retries and --max-new-tokens make a trial shorter than the paper's, for a model that runs on a CPU.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from trials import PAPER, play_trials, print_cells, save_cells
 
 import sonde
 from sonde.cli.players import model_config
-from sonde.core import UserError, build, run_sync
+from sonde.core import UserError, build, run_sync, unknown
 from sonde.evaluation import regret
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.roles import RoleScores, grade_run, score_roles
@@ -31,6 +34,8 @@ FLAWS: Mapping[str, Mapping[str, Any]] = {
     "short-sighted planner": {"sight": 1},
 }
 ROLES = ("updater", "sampler", "policy")
+LIMITS = ("retries", "max_new_tokens")
+"""Arguments of the agent that its options set."""
 MEASURES = (
     ("updater", "distance"), ("updater", "own"), ("updater", "forgotten"), ("updater", "excess"),
     ("sampler", "possible"), ("sampler", "consistent"), ("sampler", "error"), ("sampler", "spread"),
@@ -50,28 +55,41 @@ class Scored(NamedTuple):
 def list_players(model: Mapping[str, Any] | None) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Models by role, for each row."""
     rows: dict[str, dict[str, Mapping[str, Any]]] = {name: {"model": {**EXACT, **flaw}} for name, flaw in FLAWS.items()}
-    if model is not None:
-        rows["the model"] = {"model": model}
-        rows |= {f"the model as {role}": {"model": EXACT, f"{role}_model": model} for role in ROLES}
-    return rows
+    if model is None:
+        return rows
+    alone = {f"the model as {role}": {"model": EXACT, f"{role}_model": model} for role in ROLES}
+    return {"exact": rows["exact"], "the model": {"model": model}, **alone}
 
 
 def score_player(env: sonde.Env[Any], models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> Scored:
     """Play, and grade every call."""
     built = {role: build(config) for role, config in models.items()}
-    agent = sonde.make("agents:llm_psrl", **built, cache=args.env == "river_swim")
+    limits = {name: n for name in LIMITS if (n := getattr(args, name)) is not None}
+    agent = sonde.make("agents:llm_psrl", **built, **limits, cache=args.env == "river_swim")
     played = [t for t in play_trials(env, agent, args.trials, args.seed) if not t.error]
     run_sync(agent.close())
     curve = regret.cumulative_regret(regret.regret_table(env, played))
-    return Scored(len(played), f"{curve.mean[-1]:.3f} ± {curve.error[-1]:.3f}", score_roles(grade_run(env, played)))
+    lost = f"{curve.mean[-1]:.3f}" + (f" ± {curve.error[-1]:.3f}" if len(played) > 1 else "")
+    return Scored(len(played), lost, score_roles(grade_run(env, played)))
 
 
 def format_row(name: str, row: Scored) -> list[str | int | float | None]:
     measures: dict[tuple[str, str], Estimate | None] = {
         (of.role, measure): value for of in row.scores.roles for measure, value in of.measures.items()
     }
+    unreadable = [None if of.unreadable is None else round(of.unreadable, 4) for of in row.scores.roles]
     found = (measures[key] for key in MEASURES)
-    return [name, row.trials, row.regret, *(None if value is None else round(value.mean, 4) for value in found)]
+    scores = (None if value is None else round(value.mean, 4) for value in found)
+    return [name, row.trials, row.regret, *unreadable, *scores]
+
+
+def make_env(name: str, sub_episodes: int | None) -> sonde.Env[Any]:
+    """The environment, with this many sub-episodes (pulls, in a bandit) to a trial."""
+    env = sonde.make(name)
+    if sub_episodes is None:
+        return env
+    setting = "sub_episodes" if "sub_episodes" in env.config else "max_turns"
+    return sonde.make(name, **{setting: sub_episodes})
 
 
 def main() -> None:
@@ -80,17 +98,27 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="world seed")
     parser.add_argument("--model", help="a language model, to be scored role by role")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="these rows only, such as 'the model as updater'")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
+    parser.add_argument("--sub-episodes", type=int, help="sub-episodes (pulls) to a trial (default: the environment's)")
+    parser.add_argument("--retries", type=int, help="how often an unreadable reply is asked for again (default 2)")
+    parser.add_argument("--max-new-tokens", type=int, help="limit of a reply (default 2048)")
     parser.add_argument("--save", action="store_true", help="keep the table for the page of the paper")
     args = parser.parse_args()
-    env = sonde.make(args.env)
+    env = make_env(args.env, args.sub_episodes)
     model = model_config(args.model, args.base_url) if args.model else None
-    rows = [format_row(name, score_player(env, models, args)) for name, models in list_players(model).items()]
-    columns = ["models", "trials", "regret", *(f"{role}: {measure}" for role, measure in MEASURES)]
+    players = list_players(model)
+    if others := set(args.only or ()) - set(players):
+        raise unknown("--only", min(others), players)
+    chosen = {name: models for name, models in players.items() if not args.only or name in args.only}
+    rows = [format_row(name, score_player(env, models, args)) for name, models in chosen.items()]
+    unreadable = [f"{role}: unreadable" for role in ROLES]
+    columns = ["models", "trials", "regret", *unreadable, *(f"{role}: {measure}" for role, measure in MEASURES)]
     print(f"{PAPER}: roles of LLM-PSRL in {env.spec.name}")
     print_cells([columns, *rows])
     if args.save:
-        save_cells(f"roles_{args.env}", columns, rows, args.seed)
+        player = f"_{args.model.rpartition('/')[2].rpartition(':')[2]}" if args.model else ""
+        save_cells(f"roles_{args.env}{player}", columns, rows, args.seed)
 
 
 if __name__ == "__main__":

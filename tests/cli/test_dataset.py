@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from sonde.runs.store import Run
 
 from .invoke import failure, run
@@ -48,3 +50,19 @@ def test_errors(tmp_path: Path) -> None:
     assert "only with --agent or --model" in failure("dataset", "lmrl", "maze", "--temperature", "1")
     missing = failure("dataset", "lmrl", "maze", "--from", str(tmp_path / "none.json"))
     assert "none.json" in missing and "No such file" in missing
+
+
+def test_tasks_of_the_puzzles_are_read_and_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # runs go to the folder `runs`
+    file, to = tmp_path / "published.jsonl", str(tmp_path / "tasks.json")
+    rows = [{"seen": [[1, 2], [3, 1]], "unseen": [[1.5, 2.5], [3.0, 1.0]], "taste": [w, 0.9]} for w in (0.0, 0.4)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    asked = ("dataset", "mtp", "movie_recommendation", "--from", str(file), "--out", to)
+    shown = run(*asked, "--name", "weights=taste")
+    assert "movie_recommendation: 2 tasks" in shown and "-o env.weights=[0.0,0.9]" in shown and to in shown
+    command = json.loads(run(*asked, "--name", "weights=taste", "--json"))["command"].split()[1:]
+    (played,) = json.loads(run(*command, "--agent", "random", "-k", "1", "--json"))
+    assert played["n_tasks"] == 2 and played["env"]["attributes"] == 2
+    assert "weights: no 'weights'; there: seen, unseen, taste" in failure(*asked)
+    assert "--name: got 'taste', allowed: PART=NAME" in failure(*asked, "--name", "taste")
+    assert "a file ending in .json" in failure(*asked[:-1], str(tmp_path / "tasks.txt"))

@@ -152,6 +152,30 @@ def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
 
 
 @pytest.mark.thorough
+def test_chats_with_the_columns_of_wildchat_are_trained_on() -> None:
+    """PAPRIKA, appendix I.10; the columns are those of the published set (Zhao et al. 2024), the chats are ours."""
+
+    def write_turn(role: str, content: str, **more: Any) -> dict[str, Any]:
+        return {"role": role, "content": content, "language": "English", "redacted": False, "toxic": False,
+                "timestamp": "2023-04-09 00:02:53", "turn_identifier": 1, **more}  # fmt: skip
+
+    def write_chat(i: int, *texts: str) -> dict[str, Any]:
+        said = [write_turn("assistant" if n % 2 else "user", text) for n, text in enumerate(texts)]
+        return {"conversation_hash": f"{i:032x}", "model": "gpt-4-0314", "timestamp": "2023-04-09 00:02:53",
+                "conversation": said, "turn": len(texts) // 2, "language": "English", "toxic": False,
+                "redacted": False, "openai_moderation": [{"flagged": False, "categories": {"hate": False}}],
+                "detoxify_moderation": [{"toxicity": 0.001}], "hashed_ip": None, "country": "Iceland",
+                "header": {"user-agent": "x"}}  # fmt: skip
+
+    chats = [write_chat(1, "ask", "red", "again", "blue"), write_chat(2, "again", "blue")] * 8
+    Path("wildchat.jsonl").write_text("\n".join(map(json.dumps, chats)))
+    shown = run("train", "sft", "wildchat.jsonl", "--model", "model", "--out", "chat", "--settings", "tiny_sft", *FAST)
+    assert "written: chat/model" in shown and Path("chat/model/model.safetensors").is_file()
+    losses = [json.loads(line)["loss"] for line in Path("chat/history.jsonl").read_text().splitlines()]
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.thorough
 def test_training_on_recorded_episodes() -> None:
     played = play()
     shown = run("train", "sft", played, "--model", "model", "--out", "sft", "--settings", "tiny_sft", *FAST)

@@ -158,6 +158,11 @@ DATASET_COMMANDS = (
         "sonde dataset lmrl maze --n 40 --out maze-data",
     ),
     Entry(
+        None, "mtp", "puzzles:PuzzlesCommand",
+        'Read tasks of Multi-Turn Puzzles from a file, and write them as a file for --tasks-file.',
+        "sonde dataset mtp word_guess --from published.jsonl --out tasks.json",
+    ),
+    Entry(
         None, "pairs", "gain_pairs:PairsCommand",
         'Pair questions of high with questions of low information gain, asked at the same point of a game.',
         "sonde dataset pairs twenty_questions:small --model sonde-tiny-twenty_questions --out pairs.jsonl",

@@ -36,7 +36,7 @@ from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, read_answer, tag_answer
 from . import movies as rules
-from .movies import MovieAnswers, MovieSet
+from .movies import MovieAnswers, MovieSet, MovieTable
 
 if TYPE_CHECKING:
     from .filter import PreferenceFilter, PreferenceGame, WeightGrid
@@ -50,10 +50,14 @@ _USERS, _SETS = 20, 50
 _LONGEST = 500
 
 
-class State(NamedTuple):
-    """The name of the movie set, weights in tenths, turns taken, and the question pending for the user."""
+Movies = str | Frozen[Any]
+"""The name of a set that the environment draws, or its two tables of scores, `seen` and `unseen`."""
 
-    movies: str
+
+class State(NamedTuple):
+    """The movie set, weights in tenths, turns taken, and the question pending for the user."""
+
+    movies: Movies
     weights: tuple[int, ...]
     turn: int = 0
     question: str = ""
@@ -160,15 +164,44 @@ class MovieRecommendation(Env[State], AnswerTags):
         return TaskList(_USERS * _SETS, build_task)
 
     def task(self, hidden: Json) -> Task:
-        """`{"movies": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every
-        attribute."""
+        """`{"movies": "train-7", "weights": {"action": 0.3, ...}}`: a set of movies, a weight for every attribute.
+
+        Movies of your own are `{"seen": [[3, 1, ...], ...], "unseen": [[2.5, 1.0, ...], ...]}`: a row of scores per
+        movie, one score per attribute, as many movies, attributes and decimals as the configuration says.
+        """
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if set(setup) != {"movies", "weights"}:
             raise invalid("movie_recommendation: hidden", cast("object", hidden), '{"movies": ..., "weights": {...}}')
-        name, weights = setup["movies"], setup["weights"]
-        if not isinstance(name, str) or name not in _set_names():
-            raise invalid("movie_recommendation: movies", name, f"train-0 to train-{_SETS - 1}, test-0 to ...")
-        return self._task(name, self._weight_tenths(weights), "custom", 0)
+        return self._task(self._check_movies(setup["movies"]), self._weight_tenths(setup["weights"]), "custom", 0)
+
+    def _check_movies(self, given: Any) -> Movies:
+        if isinstance(given, str) and given in _set_names():
+            return given
+        tables = cast("Mapping[Any, Any]", given) if isinstance(given, Mapping) else Frozen[Any]()
+        if set(tables) != {"seen", "unseen"}:
+            allowed = f'train-0 to train-{_SETS - 1}, test-0 to ..., or {{"seen": [...], "unseen": [...]}}'
+            raise invalid("movie_recommendation: movies", cast("object", given), allowed)
+        sizes = ("seen", self.seen, self.decimals[0]), ("unseen", self.unseen, self.decimals[1])
+        return Frozen({name: self._check_table(name, tables[name], n, places) for name, n, places in sizes})
+
+    def _check_table(self, name: str, given: Any, n: int, places: int) -> tuple[tuple[float, ...], ...]:
+        """The scores of `n` movies, in points with at most so many decimal places."""
+        field, rows = f"movie_recommendation: movies.{name}", cast("Sequence[Any]", given)
+        if not isinstance(rows, list | tuple) or len(rows) != n:
+            raise invalid(field, cast("object", given), f"a list of {n} movies, as the setting {name!r} says")
+        for i, row in enumerate(rows):
+            scores = cast("Sequence[Any]", row) if isinstance(row, list | tuple) else ()
+            known = (self._is_score(score, places) for score in scores)
+            if len(scores) != self.attributes or not all(known):
+                allowed = (
+                    f"{self.attributes} numbers from {self.min_credit} to {rules.TOP} with at most {places} decimals"
+                )
+                raise invalid(f"{field}[{i}]", cast("object", row), allowed)
+        return tuple(tuple(float(score) for score in row) for row in rows)
+
+    def _is_score(self, value: Any, places: int) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and self.min_credit <= value <= rules.TOP and round(value, places) == value
 
     def _weight_tenths(self, weights: Any) -> tuple[int, ...]:
         low, high = self.weights
@@ -185,9 +218,10 @@ class MovieRecommendation(Env[State], AnswerTags):
             raise invalid("movie_recommendation: weights", dict(rows), "at least one that is not 0")
         return tenths
 
-    def _task(self, movies: str, tenths: tuple[int, ...], split: str, index: int) -> Task:
+    def _task(self, movies: Movies, tenths: tuple[int, ...], split: str, index: int) -> Task:
         weights = Frozen({name: w / 10 for name, w in zip(self._attribute_names, tenths, strict=True)})
-        return self.make_listed_task(split, index, Frozen(movies=movies), Frozen[Any](movies=movies, weights=weights))
+        public, hidden = Frozen[Any](movies=movies), Frozen[Any](movies=movies, weights=weights)
+        return self.make_listed_task(split, index, public, hidden)
 
     @cached_property
     def _user_vectors(self) -> tuple[tuple[int, ...], ...]:
@@ -210,17 +244,18 @@ class MovieRecommendation(Env[State], AnswerTags):
         return ATTRIBUTES[: self.attributes]
 
     @cached_property
-    def _set_cache(self) -> dict[str, MovieSet]:
+    def _set_cache(self) -> dict[Movies, MovieSet]:
         return {}
 
-    def movie_set(self, name: str) -> MovieSet:
-        """The movie set of this name, built on first use."""
-        found = self._set_cache.get(name)
+    def movie_set(self, movies: Movies) -> MovieSet:
+        """The movie set of this name, or of these scores, built on first use."""
+        found = self._set_cache.get(movies)
         if found is None:
-            found = self._set_cache[name] = self._make_set(name)
+            made = self._draw_set(movies) if isinstance(movies, str) else self._make_set(movies)
+            found = self._set_cache[movies] = made
         return found
 
-    def _make_set(self, name: str) -> MovieSet:
+    def _draw_set(self, name: str) -> MovieSet:
         split, _, number = name.partition("-")
         rng = Rng(0, "task", "movie_recommendation", self.preset, split, int(number))
         gaps = (round(self.sparsity * self.attributes), 0)
@@ -231,6 +266,14 @@ class MovieRecommendation(Env[State], AnswerTags):
             for labels, decimals, gap in zip(self._movie_labels, self.decimals, gaps, strict=True)
         ]
         return MovieSet(*tables)
+
+    def _make_set(self, scores: Frozen[Any]) -> MovieSet:
+        made: list[MovieTable] = []
+        for name, labels, decimals in zip(("seen", "unseen"), self._movie_labels, self.decimals, strict=True):
+            unit = 10**decimals
+            profiles = tuple(tuple(round(score * unit) for score in row) for row in scores[name])
+            made.append(rules.make_table(labels, self._attribute_names, unit, profiles))
+        return MovieSet(*made)
 
     @cached_property
     def _movie_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -367,14 +410,14 @@ class MovieRecommendation(Env[State], AnswerTags):
     def filter(self, public: Mapping[str, Json]) -> PreferenceFilter | None:
         return self._preference_game(public["movies"]).start() if self._has_filter else None
 
-    def _preference_game(self, name: str) -> PreferenceGame:
+    def _preference_game(self, movies: Movies) -> PreferenceGame:
         from .filter import PreferenceGame
 
-        found = self.movie_set(name)
+        found = self.movie_set(movies)
         units = (10 ** self.decimals[0], 10 ** self.decimals[1])
         return PreferenceGame(
             _shared_grid(self),
-            name,
+            movies,
             found.seen.profiles,
             found.unseen.profiles,
             labels=self._movie_labels,

@@ -15,7 +15,7 @@ nothing here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -89,7 +89,7 @@ class PreferenceGame:
     def __init__(
         self,
         grid: WeightGrid,
-        name: str,
+        name: Hashable,
         seen: Sequence[Profile],
         unseen: Sequence[Profile],
         *,

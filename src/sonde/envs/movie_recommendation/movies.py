@@ -151,13 +151,26 @@ def draw_movies(
     credit: int,
     sparse: int,
 ) -> MovieTable:
-    """One random movie per label, and lines of text: the attribute names, then one movie each."""
-    n, decimals = len(attributes), len(str(unit)) - 1
+    """One random movie per label."""
+    n = len(attributes)
     made = tuple(draw_profile(rng, n, unit=unit, budget=budget, credit=credit, sparse=sparse) for _ in labels)
-    lines = [" ".join(["movie", *attributes])]
-    for label, scores in zip(labels, made, strict=True):
+    return make_table(labels, attributes, unit, made)
+
+
+def make_table(
+    labels: Sequence[str], attributes: Sequence[str], unit: int, profiles: tuple[Profile, ...]
+) -> MovieTable:
+    """Movies with lines of text that show them: the attribute names, then one movie each.
+
+    >>> print(make_table(["M1", "M2"], ["action", "comedy"], 10, ((15, 100), (0, 7))).text)
+    movie action comedy
+    M1 1.5 10.0
+    M2 0.0 0.7
+    """
+    decimals, lines = len(str(unit)) - 1, [" ".join(["movie", *attributes])]
+    for label, scores in zip(labels, profiles, strict=True):
         lines.append(" ".join([label, *(f"{s / unit:.{decimals}f}" for s in scores)]))
-    return MovieTable(made, "\n".join(lines))
+    return MovieTable(profiles, "\n".join(lines))
 
 
 class MovieAnswers:

@@ -46,7 +46,7 @@ from sonde.core.tools import choice_schema
 from sonde.core.types import Json
 
 from .._shared.answer import AnswerTags, parse_answer, read_answer, tag_answer
-from .taxonomy import Question, all_nouns, find_contradiction, narrow_words, word_pool, word_taxonomy
+from .taxonomy import Question, Words, all_nouns, find_contradiction, narrow_words, word_pool, word_taxonomy
 
 USER = "user"
 
@@ -67,7 +67,7 @@ _TERM = re.compile(r"[^\W\d_][\w' -]{0,59}")
 class State(NamedTuple):
     """The list, the words that fit all answers (a mask), the pending question, counts, and the seat to act."""
 
-    words: tuple[str, ...]
+    words: Words
     remaining: int
     question: Question = "kind"
     term: str = ""
@@ -130,16 +130,22 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         return tuple(sorted(rng.sample(words, rng.randint(self.min_words, self.max_words))))
 
     def task(self, hidden: Json) -> Task:
-        """`["acorn", "wallaby", ...]`: 2 to 200 different nouns of the pool, in any order."""
+        """`["acorn", "wallaby", ...]`: 2 to 200 different nouns of the pool, in any order.
+
+        Other nouns come with their hypernyms, nearest first: `{"acorn": ["nut", "seed", ...], ...}`. No word may be a
+        hypernym of another, and no two may have the same ones, as the paper's criteria say.
+        """
+        if isinstance(hidden, Mapping):
+            return self._make_task(_check_nouns(cast("Mapping[str, Json]", hidden)), "custom", 0)
         return self._make_task(_check_words(hidden), "custom", 0)
 
-    def _make_task(self, words: tuple[str, ...], split: str, index: int) -> Task:
+    def _make_task(self, words: Words, split: str, index: int) -> Task:
         return self.make_listed_task(split, index, Frozen[Json](words=words), words)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     def reset(self, task: Task, rng: Rng) -> State:
-        words: tuple[str, ...] = task.public["words"]
+        words: Words = task.public["words"]
         return State(words, word_taxonomy(words).all)
 
     def to_act(self, state: State) -> str | None:
@@ -246,7 +252,7 @@ def _parse_yes_or_no(answer: str) -> str | None:
     return reply if reply in _ANSWERS else None
 
 
-def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | None:
+def read_question(words: Words, text: str) -> tuple[Question, str] | None:
     """Parse a question about this list: "kind" or "word", and the term; None if it has neither form.
 
     Names in the list are matched case-insensitively and must be of the sort that is asked for; other terms of letters,
@@ -255,7 +261,7 @@ def read_question(words: tuple[str, ...], text: str) -> tuple[Question, str] | N
     return parse_answer(text, partial(_format_question, words), bare=True)
 
 
-def _format_question(words: tuple[str, ...], said: str) -> tuple[Question, str] | None:
+def _format_question(words: Words, said: str) -> tuple[Question, str] | None:
     if len(said) > _LONGEST_QUESTION:
         return None
     said = " ".join(said.split())
@@ -275,7 +281,7 @@ def _final_step(state: State, told: str, info: Frozen[Any], outcome: Outcome) ->
 
 
 @lru_cache(maxsize=1024)
-def _intro_text(text: str, words: tuple[str, ...], questions: int, ask: str) -> str:
+def _intro_text(text: str, words: Words, questions: int, ask: str) -> str:
     known = word_taxonomy(words)
     return text.format(questions=questions, lines=known.word_lines(), common=", ".join(known.common()), ask=ask)
 
@@ -292,3 +298,26 @@ def _check_words(hidden: Json) -> tuple[str, ...]:
     if len(set(words)) < len(words):
         raise invalid(field, words, "different nouns")
     return tuple(sorted(words))
+
+
+def _check_nouns(hidden: Mapping[str, Json]) -> Frozen[tuple[str, ...]]:
+    """Nouns with hypernyms of their own, sorted by noun; raises an error that names what is wrong."""
+    field = f"{_NAME}: hidden"
+    if not 2 <= len(hidden) <= 200:
+        raise invalid(field, hidden, "2 to 200 nouns with their hypernyms")
+    rows = {word: _read_hypernyms(above) for word, above in hidden.items()}
+    kinds, seen = {kind for above in rows.values() for kind in above}, dict[frozenset[str], str]()
+    for word, above in rows.items():
+        if not _TERM.fullmatch(word) or not above or len(set(above)) < len(above):
+            raise invalid(f"{field}: {word}", hidden[word], "a noun with a list of different hypernyms, one or more")
+        if word in kinds:
+            raise invalid(f"{field}: {word}", word, "a noun that is no hypernym of another")
+        if seen.setdefault(frozenset(above), word) != word:
+            raise invalid(f"{field}: {word}", above, f"other hypernyms than those of {seen[frozenset(above)]}")
+    return Frozen({word: rows[word] for word in sorted(rows)})
+
+
+def _read_hypernyms(given: Json) -> tuple[str, ...]:
+    """A list of terms; none for anything else."""
+    terms = cast("Sequence[Any]", given if isinstance(given, list | tuple) else ())
+    return tuple(terms) if all(isinstance(term, str) and _TERM.fullmatch(term) for term in terms) else ()

@@ -16,6 +16,9 @@ from typing import Literal
 from sonde._util.folders import data_file
 from sonde.core import Frozen
 
+Words = tuple[str, ...] | Frozen[tuple[str, ...]]
+"""A list of words of the pool, or of any nouns with their hypernyms, nearest first."""
+
 Question = Literal["kind", "word"]
 """The subject of a question: whether the word is a kind of something, or whether it is a certain word."""
 
@@ -35,6 +38,8 @@ class WordTaxonomy:
     """Maps every word to its mask."""
     names: Mapping[str, tuple[Question, str]]
     """Maps each case-folded name to whether it is a kind or a word, and its spelling."""
+    above: Mapping[str, tuple[str, ...]]
+    """Maps every word to its hypernyms, nearest first."""
 
     @property
     def all(self) -> int:
@@ -42,8 +47,8 @@ class WordTaxonomy:
 
     def word_lines(self) -> str:
         """Format one line per word: its kinds, nearest first, without those that all words share."""
-        above, common = all_nouns(), self.common()
-        return "\n".join(f"- {w}: {', '.join(k for k in above[w] if k not in common)}" for w in self.words)
+        common = self.common()
+        return "\n".join(f"- {w}: {', '.join(k for k in self.above[w] if k not in common)}" for w in self.words)
 
     def common(self) -> tuple[str, ...]:
         """The kinds that all words of the list share."""
@@ -69,15 +74,18 @@ def all_nouns() -> Mapping[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=2048)
-def word_taxonomy(words: tuple[str, ...]) -> WordTaxonomy:
-    """The list of these words of the pool."""
+def word_taxonomy(listed: Words) -> WordTaxonomy:
+    """The list of these words, with the hypernyms of the pool where it has none of its own."""
+    words, nouns = tuple(listed), listed if isinstance(listed, Frozen) else all_nouns()
+    above = {word: nouns[word] for word in words}
     kinds: dict[str, int] = {}
     for i, word in enumerate(words):
-        for kind in all_nouns()[word]:
+        for kind in above[word]:
             kinds[kind] = kinds.get(kind, 0) | 1 << i
     names: dict[str, tuple[Question, str]] = {kind.casefold(): ("kind", kind) for kind in kinds}
     names.update({word.casefold(): ("word", word) for word in words})
-    return WordTaxonomy(words, Frozen(kinds), Frozen({word: 1 << i for i, word in enumerate(words)}), Frozen(names))
+    bits = {word: 1 << i for i, word in enumerate(words)}
+    return WordTaxonomy(words, Frozen(kinds), Frozen(bits), Frozen(names), Frozen(above))
 
 
 def narrow_words(remaining: int, members: int, yes: bool) -> int:
