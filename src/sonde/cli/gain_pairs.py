@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from rich import box
-from rich.table import Table
 from typer import Option
 
 from sonde.core import AGENT, Policy, UserError, unknown
@@ -20,6 +18,7 @@ from . import options as opt
 from .estimate import print_estimate
 from .evaluate import PlayOptions
 from .progress import episode_progress
+from .tables import NameTable
 from .terminal import out, print_result
 
 BY = ("gain", "belief")
@@ -91,10 +90,6 @@ class PairsCommand(PlayOptions):
                 raise UserError(f"{option}: got {given!r}, allowed: with `sonde rollout`")
 
 
-def _count_table(counts: Mapping[str, Json]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in counts.items():
-        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else f"{value:,}")
-    return table
+def _count_table(counts: Mapping[str, Json]) -> NameTable:
+    rows = ((name, f"{value:.2f}" if isinstance(value, float) else f"{value:,}") for name, value in counts.items())
+    return NameTable("", rows)

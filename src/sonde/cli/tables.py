@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
@@ -315,13 +314,13 @@ _FAULTS = {
     "filtered %": "filtered",
 }
 """Columns of reply defects, with their metrics."""
-_IF_ANY = {**_FAULTS, "not understood %": "not_understood", "not known %": "not_known", "model %": "by_model"}
+_IF_ANY = {**_FAULTS, "unclear %": "not_understood", "unknown %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
     "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
-    "not understood %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
-    "not known %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
+    "unclear %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
+    "unknown %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
@@ -454,15 +453,13 @@ def _format_number(value: float, form: str) -> str:
     return f"{100 * value:.0f}" if form == "percent" else f"{value:{form}}"
 
 
-def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> Table:
-    """The most important metrics of a training at up to `most` steps, in at most 80 columns."""
+def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> ResultTable:
+    """The most important metrics of a training at up to `most` steps."""
     at = sorted({round(i * (len(history) - 1) / (most - 1)) for i in range(most)}) if history else []
     rows = [format_history_entry(history[i]) for i in at]
     there = {name for row in rows for name in row}
     names = [title for title, _ in _TOLD.values() if title in there][:_MOST]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for column in ("step", *names):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = ResultTable((), ("step", *names))
     for i, row in zip(at, rows, strict=True):
         table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
     return table
