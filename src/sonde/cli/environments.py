@@ -142,7 +142,8 @@ class ShowCommand:
         if self.as_json:
             out.print_json(json.dumps({**facts, "opening": opening}))
             return
-        out.print(tables.NameTable(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
+        shown = ((name, _format_fact(fact)) for name, fact in facts.items())
+        out.print(tables.NameTable(self.env, ((name, text) for name, text in shown if text)))
         out.print()
         out.print(opening, highlight=False)
 

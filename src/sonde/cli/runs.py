@@ -126,9 +126,10 @@ class LeaderboardCommand:
     def run(self) -> None:
         found = read_board(self.results)
         for result, reasons in found.stale:
-            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
             stderr.print(
-                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; again: {result.command}",
+                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; "
+                f"measure again: {result.command}",
                 highlight=False, soft_wrap=True,
             )  # fmt: skip
         if self.to is not None:
@@ -271,13 +272,15 @@ def select_episodes(
     if not episodes:
         asked = {"--task": task, "--outcome": kind, "--reply": reply}
         wanted = " and ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
-        raise UserError(f"{folder}: no episode of {wanted or 'any kind'} among its {len(run)}")
+        raise UserError(
+            f"{folder}: none of its {len(run)} episodes has {wanted}" if wanted else f"{folder}: holds no episodes"
+        )
     return episodes
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
-    """Print episodes, with the information gain of every turn where the run has been evaluated, and with elicited
-    beliefs where there are any."""
+    """Print episodes, with the information gain of every turn if the run has been evaluated, and with elicited beliefs
+    if there are any."""
     rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
     beliefs = believed.load_beliefs(folder).beliefs
     for t in episodes:

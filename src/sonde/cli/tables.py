@@ -317,7 +317,7 @@ _FAULTS = {
 _IF_ANY = {**_FAULTS, "unclear %": "not_understood", "unknown %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
-    "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
+    "unreadable %": "episodes that ended because no answer was readable: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
     "unclear %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
     "unknown %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
@@ -326,7 +326,7 @@ _IF_ANY_MEANS = {
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
     "context full %": "episodes that ended because the conversation no longer fitted into the model's context.",
     "filtered %": "episodes that ended because the model's host refuses what they say (a safety filter).",
-    "model %": "replies of the user's that its model gave, for want of a rule.",
+    "model %": "replies of the user that its model gave because no rule applied.",
 }
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
