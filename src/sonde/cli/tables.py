@@ -116,7 +116,7 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
     few = [f"{_environment_title(e, True)} {e.n_tasks}" for e in rows if wanted is not None and e.n_tasks < wanted]
     notes = _table_notes(
         rows,
-        *(["bits: information gained per turn. asks: expected bits, of those the best question had."] * informed),
+        *(["bits: information gained per turn. asks: expected bits as a share of the best question's."] * informed),
         f"mean: over the environments{', of the score over those that have one' if scored < len(rows) else ''}.",
         *([f"All tasks that there are, fewer than {wanted}: {', '.join(few)}."] if few else []),
     )
@@ -161,8 +161,8 @@ def leaderboard_tables(board: Board) -> Group:
     notes = (
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
         *(f"score {line}" for line in explain_range(scores)),
-        "played: how much of the suite, in environments, tasks and samples; parts come last and are not ranked.",
-        "asks: expected bits, of those the best question had. decides: won, of those that knew enough.",
+        "played: share of the suite in environments, tasks and samples; partial results come last, unranked.",
+        "asks: expected bits as a share of the best question's. decides: share won of the episodes that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),

@@ -32,14 +32,22 @@ def check_env(
     episodes: int = 100,
     seed: int = 0,
     policies: Mapping[str, ProgramPolicy] = EMPTY,
+    on_rule: Callable[[str], object] | None = None,
 ) -> None:
     """Raise `ContractError` naming every rule that `env` violates, and how.
 
     `episodes` is the maximum number that each rule plays; `policies` play the seats for which `env.spec` names no
-    program.
+    program. `on_rule` is called with the name of each rule before it is checked: `print` shows the progress of a long
+    check.
     """
     probe = EnvProbe(env=env, episodes=episodes, seed=seed, policies=policies)
-    check_rules(RULES, lambda rule: rule(probe), lambda n: f"{env.name} ({env.config}) breaks {n}")
+
+    def check_rule(rule: Rule) -> None:
+        if on_rule is not None:
+            on_rule(rule.__name__)
+        rule(probe)
+
+    check_rules(RULES, check_rule, lambda n: f"{env.name} ({env.config}) breaks {n}")
 
 
 __all__ = [
