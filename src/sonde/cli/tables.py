@@ -404,7 +404,7 @@ class NameTable:
 
 _WIDEST_NAME = 0.4
 """The share of the width beyond which a description stands below its name."""
-_TOLD: Mapping[str, tuple[str, str]] = {
+_HISTORY_COLUMNS: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
@@ -425,9 +425,9 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """Metrics of a training that the terminal shows, most important first, with their titles and formats. The history file
 and the report have all metrics."""
-_TOLD_IF_ANY = {"unreadable", "cut", "context_full"}
-_MOST = 7
-"""Number of them in a table that fits 80 columns."""
+_HISTORY_IF_ANY = {"unreadable", "cut", "context_full"}
+_MAX_COLUMNS = 7
+"""Number of metrics in a table that fits 80 columns."""
 
 
 def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> ResultTable:
@@ -439,14 +439,16 @@ def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def format_history_entry(entry: Mapping[str, float]) -> dict[str, str]:
-    """An entry of a training's history, formatted, most important metrics first; without the share of unreadable
-    answers where it is 0.
+    """An entry of a training's history, formatted, most important metrics first. Shares of unreadable, cut and too long
+    replies are left out where they are 0.
 
     >>> format_history_entry({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
-    return {_TOLD[key][0]: _format_number(value, _TOLD[key][1]) for key, value in shown.items()}
+    shown = {
+        key: entry[key] for key in _HISTORY_COLUMNS if entry.get(key) or (key in entry and key not in _HISTORY_IF_ANY)
+    }
+    return {_HISTORY_COLUMNS[key][0]: _format_number(value, _HISTORY_COLUMNS[key][1]) for key, value in shown.items()}
 
 
 def _format_number(value: float, form: str) -> str:
@@ -458,7 +460,7 @@ def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> Re
     at = sorted({round(i * (len(history) - 1) / (most - 1)) for i in range(most)}) if history else []
     rows = [format_history_entry(history[i]) for i in at]
     there = {name for row in rows for name in row}
-    names = [title for title, _ in _TOLD.values() if title in there][:_MOST]
+    names = [title for title, _ in _HISTORY_COLUMNS.values() if title in there][:_MAX_COLUMNS]
     table = ResultTable((), ("step", *names))
     for i, row in zip(at, rows, strict=True):
         table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
