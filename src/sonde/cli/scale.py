@@ -100,13 +100,9 @@ class ScaleCommand:
         total = self._count_tasks(env) * sum(samples_per_task(env, end) for end in ENDS)
         with episode_progress(env.name, total, 0) as on_done:
             return measure_environment(
-                env,
-                floor=self.floor or "",
-                reference=self.reference or "",
-                n_tasks=self.n_tasks,
-                command=command_line("scale", self, without=WHERE),
-                on_done=on_done,
-            )
+                env, floor=self.floor or "", reference=self.reference or "", n_tasks=self.n_tasks,
+                command=command_line("scale", self, without=WHERE), on_done=on_done,
+            )  # fmt: skip
 
 
 def scale_table(env: Env[Any], entry: Mapping[str, Json]) -> Group:
@@ -119,9 +115,6 @@ def scale_table(env: Env[Any], entry: Mapping[str, Json]) -> Group:
         table.add_row(score, entry[end]["agent"], played, f"{found.mean:.3f}", f"{found.low:.3f} to {found.high:.3f}")
     n = len(env.tasks("test"))
     notes = [f"Measured on {bounds[0].n} of {n} test tasks."] if bounds[0].n < n else []
-    notes += (
-        []
-        if is_scale(bounds)
-        else ["The intervals overlap, so there is no scale: use more tasks or a better reference."]
-    )
+    if not is_scale(bounds):
+        notes.append("The intervals overlap, so there is no scale: use more tasks or a better reference.")
     return Group(table, *(Text(note, style="dim") for note in notes))

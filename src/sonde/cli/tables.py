@@ -120,14 +120,8 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
         f"mean: over the environments{', of the score over those that have one' if scored < len(rows) else ''}.",
         *([f"All tasks that there are, fewer than {wanted}: {', '.join(few)}."] if few else []),
     )
-    return Group(
-        Text(f"{name}, {rows[0].label}", style="italic"),
-        table,
-        *_defect_tables(rows, agent=False),
-        *_sample_tables(rows, agent=False),
-        *notes,
-        *_paper_tables(name, rows),
-    )
+    more = (*_defect_tables(rows, agent=False), *_sample_tables(rows, agent=False), *notes, *_paper_tables(name, rows))
+    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *more)
 
 
 def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[ResultTable | Text]:
@@ -474,15 +468,10 @@ def stage_table(outcome: PipelineResult) -> Group:
     for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
         for i, e in enumerate(rows):
             name = f"{e.env_name} {e.preset}" if i == 0 else ""
-            at_k = format_mean(e.metrics.get(f"pass@{e.k}"), 2)
-            turns = format_interval(e.metrics.get("turns"), 1)
             table.add_row(
-                name,
-                e.label,
-                format_interval(e.metrics["success"], 1, True),
-                at_k,
-                turns,
+                name, e.label, format_interval(e.metrics["success"], 1, True),
+                format_mean(e.metrics.get(f"pass@{e.k}"), 2), format_interval(e.metrics.get("turns"), 1),
                 _format_share(e, "format_failure"),
-            )
+            )  # fmt: skip
     gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
     return Group(table, *gains)
