@@ -162,10 +162,13 @@ def outcome(gains: bool = False, tools: bool = False) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         found = state.store.get(_STORE) or {"turns": [], "outcome": None}
         turns, end = found["turns"], found["outcome"] or {"kind": "error"}
+        scored = score_outcome(found["outcome"])
         value: dict[str, float] = {
-            **score_outcome(found["outcome"]),
+            "success": scored.pop("success"),
+            "score": scored.pop("score"),
             "return": float(sum(turn["reward"] for turn in turns)),
             "turns": float(len(turns)),
+            **scored,
             "cut": float(end.get("truncated") == "turns"),
         }
         if gains:

@@ -271,12 +271,12 @@ def _check_settings(online: OnlineSettings) -> None:
                 f"play: {name}", getattr(online, name), f"{getattr(default, name)!r} (train.online takes other values)"
             )
     if online.critic is not None:
-        raise invalid("play: credit", online.credit, "an estimator without a critic (train.online has one)")
+        raise invalid("play: credit", online.credit, "an estimator without a critic; train.online has one")
     for rewarder in online.rewarders:
         for weights in rewarder.asked_weights:
             if weights != "current":
                 raise invalid(
-                    f"play: {rewarder.called}: baseline", weights, "current (train.online takes other weights)"
+                    f"play: {rewarder.called}: baseline", weights, "current; train.online takes other weights"
                 )
 
 
@@ -318,7 +318,7 @@ def _only_row(sample: Sample, online: OnlineSettings) -> Row:
     row, *more = sample.rows
     if more:
         raise UserError(
-            f"play: trajectory {sample.trajectory} has {len(sample.rows)} rows of tokens and TRL takes one: its "
+            f"play: trajectory {sample.trajectory} has {len(sample.rows)} rows of tokens, TRL takes one: its "
             f"prompts do not extend each other (context {online.context!r}, or a template that changes history); "
             "allowed: context 'full' with keep_thinking, or a template that keeps history (models.chat.templates)"
         )
