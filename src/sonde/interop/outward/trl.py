@@ -268,7 +268,7 @@ def _check_settings(online: OnlineSettings) -> None:
     for name in UNSUPPORTED:
         if getattr(online, name) != getattr(default, name):
             raise invalid(
-                f"play: {name}", getattr(online, name), f"{getattr(default, name)!r} (train.online takes other values)"
+                f"play: {name}", getattr(online, name), f"{getattr(default, name)!r}; train.online takes other values"
             )
     if online.critic is not None:
         raise invalid("play: credit", online.credit, "an estimator without a critic; train.online has one")
