@@ -272,9 +272,7 @@ def select_episodes(
     if not episodes:
         asked = {"--task": task, "--outcome": kind, "--reply": reply}
         wanted = " and ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
-        raise UserError(
-            f"{folder}: none of its {len(run)} episodes has {wanted}" if wanted else f"{folder}: holds no episodes"
-        )
+        raise UserError(f"{folder}: no episode of {wanted or 'any kind'} among its {len(run)}")
     return episodes
 
 
