@@ -44,7 +44,7 @@ ENGINES_PYTHON ?= $(BIN)/python
 .DEFAULT_GOAL := demo
 
 demo: announce-demo install
-	@$(BIN)/python -m sonde.demo $(if $(FULL),--full)
+	@$(BIN)/python recipes/demo.py $(if $(FULL),--full)
 
 .PHONY: announce-demo
 announce-demo:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +22,11 @@ from typing import Any
 import torch
 
 import sonde
-from sonde.demo import LEARNER, TEMPERATURES, train_learner
 from sonde.evaluation.metrics import paired_difference, rate
 from sonde.runs.rollout import Plan, collect_trajectories
+
+sys.path.append(str(Path(__file__).parents[1]))
+from demo import LEARNER, TEMPERATURES, train_learner
 
 
 def play_tests(model: str, temperature: float, n: int) -> list[list[float]]:

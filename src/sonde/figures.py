@@ -1,4 +1,4 @@
-"""Figures of runs as files for a paper: PDF and SVG as vectors, PNG at 300 dpi.
+"""Figures of runs as files for papers: PDF and SVG as vectors, PNG at 300 dpi.
 
     sonde.figures.save_figures(["runs/a", "runs/b"], "figures")        # figures/wordle-paprika-success.pdf, ...
     figure = sonde.figures.draw_figures(["runs/a"])["wordle-paprika-success"]           # a figure of matplotlib
@@ -35,13 +35,13 @@ WIDTH = 3.25
 FONT_SIZE = 7.5
 """Points, for a figure that is included at its own size."""
 DPI = 300
-_NO_DATE: Mapping[str, Mapping[str, None]] = {
+_METADATA: Mapping[str, Mapping[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
-FORMATS = tuple(_NO_DATE)
-_SAVING: Any = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
+FORMATS = tuple(_METADATA)
+_SAVE_STYLE: Any = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sonde"}
 
 
 @check_call
@@ -130,7 +130,7 @@ def _rename(run: EvaluatedRun, names: Mapping[str, str]) -> EvaluatedRun:
 
 
 def _free_name(name: str, taken: Mapping[str, Drawing]) -> str:
-    """The name, with a number where another configuration of the environment has it."""
+    """The name, with a number if another configuration of the environment has taken it."""
     name = "".join(c if c.isalnum() or c in "._-" else "-" for c in name)
     return next(free for free in _numbered(name) if free not in taken)
 
@@ -173,7 +173,7 @@ def _fit_figure(figure: Any, size: _Size) -> None:
 def _to_bytes(drawing: Drawing, form: str) -> bytes:
     from matplotlib import rc_context
 
-    buffer, about = BytesIO(), {"Title": drawing.about, **_NO_DATE[form]}
-    with rc_context(STYLE | _SAVING):
+    buffer, about = BytesIO(), {"Title": drawing.about, **_METADATA[form]}
+    with rc_context(STYLE | _SAVE_STYLE):
         drawing.figure.savefig(buffer, format=form, dpi=DPI, metadata=about)
     return buffer.getvalue()

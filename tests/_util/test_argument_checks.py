@@ -63,7 +63,7 @@ def list_checked() -> list[type]:
     """Every class of the package that checks its arguments: all that a registry makes, and settings; those that the
     extras installed here allow to import. Adapters make none, and need others' libraries."""
     for module in pkgutil.walk_packages(sonde.__path__, "sonde."):
-        if not module.name.endswith(("__main__", "demo")) and not module.name.startswith("sonde.interop."):
+        if not module.name.endswith("__main__") and not module.name.startswith("sonde.interop."):
             try:
                 importlib.import_module(module.name)
             except (ModuleNotFoundError, UserError) as error:  # an extra that is not installed, or said to be lacking

@@ -19,9 +19,9 @@ def invoke(*args: str, columns: int = 0, **more: Any) -> Result:
     return CliRunner().invoke(app, list(args), env={"COLUMNS": str(columns or COLUMNS)}, **more)
 
 
-def run(*args: str, columns: int = 0) -> str:
-    """What a command that succeeds prints."""
-    result = invoke(*args, columns=columns)
+def run(*args: str, columns: int = 0, typed: str = "") -> str:
+    """What a command that succeeds prints after this input."""
+    result = invoke(*args, columns=columns, input=typed)
     assert result.exit_code == 0, (result.output, result.exception)
     return result.stdout
 

@@ -410,15 +410,16 @@ def test_a_submission_is_checked_and_its_steps_are_printed(tmp_path: Path) -> No
     assert "1. Choose a suite" in steps and "Open a pull request" in steps
     results.write_result(make_whole("one two", 5.0), tmp_path / "results" / "one.json")
     ready = run("submit", "results/one.json")
-    assert (
-        "one two in mtp: score 5; played whole, so it is ranked" in ready
-        and "git switch -c result-mtp-one-two" in ready
-    )
+    assert "one two in mtp: score 5; complete, so it is ranked" in ready and "git switch -c result-mtp-one-two" in ready
     part = replace(make_result(), command="sonde eval --base-url http://host/v1", commit="abc-dirty")
     results.write_result(part, tmp_path / "two.json")
     found = invoke("submit", "two.json")
-    assert found.exit_code == 1 and "a part (1 of 5 environments), listed and not ranked" in found.stdout
-    assert "holds an address" in found.stdout and "not committed" in found.stdout and "git switch" not in found.stdout
+    assert found.exit_code == 1 and "partial (1 of 5 environments), so it is listed but not ranked" in found.stdout
+    assert (
+        "contains an address" in found.stdout
+        and "uncommitted changes" in found.stdout
+        and "git switch" not in found.stdout
+    )
     results.write_result(make_result(make_played(version="0")), tmp_path / "old.json")
     assert "out of date: word_guess mtp" in invoke("submit", "old.json").stdout
 

@@ -8,7 +8,7 @@ import pytest
 
 from sonde.core import ContractError, Env, Rng, View
 from sonde.testing import RULES, EnvProbe, check_env, digest_env, hostile_reply, huge_reply
-from sonde.testing.play import _in_order_but_for_a_letter
+from sonde.testing.play import _words_in_order_but_one_letter
 from tests.cases import each
 
 from .broken import (
@@ -148,4 +148,4 @@ def test_huge_replies_are_huge() -> None:
     ],
 )
 def test_people_understand_a_long_word_that_lacks_a_letter(answer: str, said: str, named: bool) -> None:
-    assert _in_order_but_for_a_letter(answer, said) is named
+    assert _words_in_order_but_one_letter(answer, said) is named

@@ -23,8 +23,8 @@ class Command(Protocol):
     def run(self) -> None: ...
 
 
-def add_command(app: typer.Typer, name: str, command: type[Command], *, example: str, group: str | None = None) -> None:
-    """Add a command to `app`, in a group of the help, with an example below its own help."""
+def add_command(app: typer.Typer, name: str, command: type[Command], *, example: str) -> None:
+    """Add a command to `app`, with an example below its help."""
     hints = get_type_hints(command, include_extras=True)
 
     def run_command(**given: Any) -> None:
@@ -42,7 +42,7 @@ def add_command(app: typer.Typer, name: str, command: type[Command], *, example:
             for f in fields(command)  # type: ignore[arg-type]
         ]
     )
-    app.command(name, rich_help_panel=group, epilog=f"Example: {example}")(run_command)
+    app.command(name, epilog=f"Example: {example}")(run_command)
 
 
 def _field_default(field: Field[Any]) -> Any:

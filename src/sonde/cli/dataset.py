@@ -19,13 +19,13 @@ from sonde.datasets import (
     Part,
     count_held,
     fill_part,
+    find_dataset,
     import_file,
     make_card,
     make_parts,
     save_card,
     table_rows,
 )
-from sonde.datasets import find_dataset as known
 from sonde.evaluation.run_evaluation import remove_run
 from sonde.runs.games import add_judge_seat
 from sonde.runs.run import RunConfig
@@ -56,7 +56,7 @@ class LmrlDatasetCommand:
     n: Annotated[
         int | None,
         Option(
-            "--n", "-n", help="Training episodes; for evaluation a tenth as many.", show_default="the paper's number"
+            "--n", "-n", help="Training episodes; evaluation has a tenth as many.", show_default="the paper's number"
         ),
     ] = None
     seed: Annotated[int, Option(help="World seed.")] = 0
@@ -85,7 +85,7 @@ class LmrlDatasetCommand:
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
-        chosen, folder = known(self.task), self.to or Path("datasets") / f"lmrl-{self.task}"
+        chosen, folder = find_dataset(self.task), self.to or Path("datasets") / f"lmrl-{self.task}"
         if self.part not in PARTS:
             raise unknown("--part", self.part, PARTS)
         if self.file is not None:
@@ -152,7 +152,7 @@ def _import_file(
 
 def _print_estimate(found: list[Part], folder: Path, as_json: bool) -> None:
     """Print how many episodes remain and how long they take; for models, the calls and tokens."""
-    told = [
+    rows = [
         {
             "part": part.name,
             "episodes": part.episodes,
@@ -162,9 +162,9 @@ def _print_estimate(found: list[Part], folder: Path, as_json: bool) -> None:
         for part in found
     ]
     if as_json:
-        out.print_json(json.dumps(told))
+        out.print_json(json.dumps(rows))
         return
-    for row in told:
+    for row in rows:
         seconds = "" if row["core_seconds"] is None else f", about {row['core_seconds']:,.0f} s of one core"
         out.print(f"{row['part']}: {row['episodes']:,} episodes, {row['held']:,} there{seconds}", highlight=False)
     if found[0].has_model:

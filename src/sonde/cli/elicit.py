@@ -14,7 +14,7 @@ from typer import Option
 
 from sonde._util.text_files import read_text
 from sonde.agents.llm import LLM, SHOWN
-from sonde.beliefs import records as believed
+from sonde.beliefs import records as belief_records
 from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
 from sonde.beliefs.elicitation import Elicitation, belief_probes
 from sonde.core import AGENT, Env, Trajectory, UserError, build, build_recorded, invalid, run_sync
@@ -81,18 +81,18 @@ class ElicitCommand:
             self._print_estimate(run, seat, how)
             return
         if self.fresh:
-            believed.delete_beliefs(self.folder)
-        before = sum(t in believed.load_beliefs(self.folder).beliefs for t in run.ids)
+            belief_records.delete_beliefs(self.folder)
+        before = sum(t in belief_records.load_beliefs(self.folder).beliefs for t in run.ids)
         with step_progress(f"{run.env.spec.name}: eliciting", len(run.ids), before) as done:
             run_sync(self._elicit_beliefs(run, seat, how, done))
-        notes = believed.load_beliefs(self.folder)
-        found = split_by_outcome(believed.belief_courses(run.env, run, notes.beliefs))
+        notes = belief_records.load_beliefs(self.folder)
+        found = split_by_outcome(belief_records.belief_courses(run.env, run, notes.beliefs))
         data = {"folder": str(self.folder), **notes.setting, "beliefs": _to_json(found)}
         print_result(data, summary_table(found), self.as_json, self.folder)
 
     def _print_estimate(self, run: _Episodes, seat: LLM, how: Elicitation) -> None:
         """How many texts the model would score: before every turn of every episode, one per candidate."""
-        done = {} if self.fresh else believed.load_beliefs(self.folder).beliefs
+        done = {} if self.fresh else belief_records.load_beliefs(self.folder).beliefs
         texts = characters = episodes = 0
         for t in (t for t in run if t.id not in done):
             before = belief_probes(run.env, t, how, seat.build_prompt).probes
@@ -114,7 +114,7 @@ class ElicitCommand:
         shown = {name: seat.config[name] for name in SHOWN}
         try:
             await _check_player(run, seat)
-            found = believed.elicit_run(
+            found = belief_records.elicit_run(
                 self.folder, run.env, run, seat.model, how, prompt=seat.build_prompt, shown=shown
             )
             async with aclosing(found):

@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
@@ -44,6 +43,7 @@ from sonde.runs.rollout import close
 from . import options as opt
 from . import tables
 from .players import make_environment, model_seats
+from .result_table import ResultTable
 from .terminal import out
 
 LISTED = {"paprika": TITLES["paprika"], **TITLES}
@@ -142,7 +142,8 @@ class ShowCommand:
         if self.as_json:
             out.print_json(json.dumps({**facts, "opening": opening}))
             return
-        out.print(tables.NameTable(self.env, ((k, _format_fact(v)) for k, v in facts.items())))
+        shown = ((name, _format_fact(fact)) for name, fact in facts.items())
+        out.print(tables.NameTable(self.env, ((name, text) for name, text in shown if text)))
         out.print()
         out.print(opening, highlight=False)
 
@@ -258,12 +259,12 @@ def _show_reply(ep: Episode, out: Console) -> None:
     out.print(Text(strip_tags(_last_message(ep))))
 
 
-def _format_answer(turn: Turn) -> Text:
+def _format_answer(turn: Turn) -> str | Text:
     """The answer of a turn; with Wordle's marks, as coloured tiles."""
     answer = " ".join(strip_thinking(turn.text).split())
     guess, marks = turn.info.get("guess"), turn.info.get("feedback")
     if not (isinstance(guess, str) and isinstance(marks, str) and set(marks) <= set(_TILES)):
-        return Text(answer)
+        return answer
     return Text.assemble(*((f" {letter.upper()} ", _TILES[mark]) for letter, mark in zip(guess, marks, strict=True)))
 
 
@@ -306,17 +307,13 @@ def _show_ending(ep: Episode, command: str, out: Console) -> None:
     out.print(Text(f"The same game again: {command}", style="dim"), soft_wrap=True)
 
 
-def _review_table(ep: Episode) -> Table:
+def _review_table(ep: Episode) -> ResultTable:
     """Every move with its realised and expected gain in bits, and the expected gain of the best question."""
-    table = Table(box=None, header_style="dim")
     gains = ep.gains(expected=True) or ()
-    table.add_column("turn", justify="right")
-    table.add_column("you said")
-    for name in ("bits", "expected", "best question") if gains else ():
-        table.add_column(name, justify="right")
+    table = ResultTable(("turn", "you said"), ("bits", "expected", "best question") if gains else ())
     for i, turn in enumerate(ep.turns):
         bits = [(f"{g.realised:+.2f}", f"{g.expected or 0:.2f}", f"{g.best or 0:.2f}") for g in gains[i : i + 1]]
-        table.add_row(str(i + 1), _format_answer(turn), *chain(*bits))
+        table.add_row(f"{i + 1:4}", _format_answer(turn), *chain(*bits))
     return table
 
 

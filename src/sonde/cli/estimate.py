@@ -32,8 +32,8 @@ HEARD = 500
 
 
 class PlannedPlay(NamedTuple):
-    """Episodes of one environment that somebody is about to play: `task` is one of the tasks, `episodes` their number
-    in all, and `name` what the table calls them."""
+    """Episodes of one environment to be played: `task` is one of the tasks, `episodes` the number of all episodes, and
+    `name` the title in the table."""
 
     env: Env[Any]
     policies: Mapping[str, AnyPolicy]
@@ -69,7 +69,7 @@ _NOTHING = SeatCost(0, 0, 0, 0)
 
 
 class _Seat(NamedTuple):
-    """What the cost of a seat's policy depends on, in one episode."""
+    """A seat in one episode, as far as the cost of its policy depends on it."""
 
     env: Env[Any]
     view: View
@@ -173,7 +173,7 @@ def print_estimate(plays: Sequence[PlannedPlay | PreparedRun], out: Console, as_
         return
     names = [name for name in found[0] if name not in ("seats", "environment")]
     names = [name for name in names if name != "asked_again" or any(row["asked_again"] for row in found)]
-    title = "At most; about 4 characters per token, every reply as long as allowed"
+    title = "Upper bounds, for 4 characters per token and replies of the maximum length"
     table = ResultTable(("environment",), [name.replace("_", " ") for name in names], title)
     for row in found:
         table.add_row(row["environment"], *(_format_cell(row[name]) for name in names))
@@ -181,7 +181,7 @@ def print_estimate(plays: Sequence[PlannedPlay | PreparedRun], out: Console, as_
             table.add_row(f"  {seat}", *(_format_cell(parts.get(name, "")) for name in names))
     out.print(table)
     if "asked_again" in names:
-        out.print("asked again: more calls, at worst, where replies cannot be used; not among the tokens.")
+        out.print("asked again: further calls if every reply is unusable; their tokens are not counted.")
 
 
 def _format_cell(value: Json) -> str:

@@ -33,7 +33,7 @@ def print_pipeline_estimate(plan: Sequence[PlannedRun], out: Console, as_json: b
     if as_json:
         out.print_json(json.dumps(rows))
         return
-    about = "Play at most; about 4 characters per token, every reply as long as allowed"
+    about = "Play: upper bounds, for 4 characters per token and replies of the maximum length"
     words = ("stage", "environment")
     numbers = [name for name in rows[0] if name not in words]
     numbers = [name for name in numbers if name != "asked_again" or any(row[name] for row in rows)]
@@ -43,7 +43,7 @@ def print_pipeline_estimate(plan: Sequence[PlannedRun], out: Console, as_json: b
             table.add_section()
         table.add_row(*(_format_cell(row[name]) for name in (*words, *numbers)))
     out.print(table)
-    out.print("models: rounds that play, or models that are evaluated. Training itself is not in it.")
+    out.print("models: rounds that play, or models that are evaluated. The cost of training is not included.")
 
 
 def _format_cell(value: Json) -> str:

@@ -35,17 +35,12 @@ def plan_training(
     online, each = training.online, math.ceil(training.n_episodes / len(games))
     shown = {name: getattr(online, name) for name in (*SHOWN, "max_new_tokens", "temperature")}
     agent = LLM(model=HF(model=model, template=online.template), **shown)
-    return [
-        PlannedPlay(
-            game.env,
-            {AGENT: agent, **{seat: policy for seat, policy in policies.items() if seat in game.env.spec.seats}},
-            game.tasks[0],
-            each,
-            training.settings.seed,
-            game.name,
-        )
-        for game in games
-    ]
+    plays: list[PlannedPlay] = []
+    for game in games:
+        others = {seat: policy for seat, policy in policies.items() if seat in game.env.spec.seats}
+        seated = {AGENT: agent, **others}
+        plays.append(PlannedPlay(game.env, seated, game.tasks[0], each, training.settings.seed, game.name))
+    return plays
 
 
 def describe_plan(

@@ -58,7 +58,9 @@ from .progress import episode_progress, rescore_with_progress
 from .terminal import out, print_result, print_written
 
 WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "dry_run")
-"""Fields of `Eval` that do not change what is measured, only where and how."""
+"""Fields of `EvalCommand` that do not change what is measured, only where and how."""
+SAMPLING = ("temperature", "min_p", "max_new_tokens", "examples", "tools", "context")
+"""Fields that set the agent's own settings of these names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,20 +123,9 @@ class PlayOptions(GameOptions):
         filed = self._config_with_models
         acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
-            acting,
-            self.model,
-            self.base_url,
-            self.cache,
-            file=filed.get("seats", {}).get(AGENT, {}),
-            defaults=agent,
-            strict=self.strict,
-            temperature=self.temperature,
-            min_p=self.min_p,
-            max_new_tokens=self.max_new_tokens,
-            examples=self.examples,
-            tools=self.tools,
-            context=self.context,
-        )
+            acting, self.model, self.base_url, self.cache, file=filed.get("seats", {}).get(AGENT, {}), defaults=agent,
+            strict=self.strict, **{name: getattr(self, name) for name in SAMPLING},
+        )  # fmt: skip
         names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
         given = {name: getattr(self, name) for name in names} | settings
         values: dict[str, Json] = {
@@ -150,9 +141,7 @@ class PlayOptions(GameOptions):
         if self.strict:
             seats, values["seats"] = values["seats"], _make_strict(values["seats"])
             if values["seats"] == seats:
-                raise UserError(
-                    "--strict: allowed: only where a model is behind an endpoint: http:NAME, openai:NAME, ..."
-                )
+                raise UserError("--strict: allowed: only with a model behind an endpoint: http:NAME, openai:NAME, ...")
         overrides = self.overrides if fit is None else fit.overrides
         values = apply_overrides(values, overrides, names=[f.name for f in fields(RunConfig)])
         run = prepare_run(config_from(values), at_most=at_most)

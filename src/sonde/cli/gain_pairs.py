@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from rich import box
-from rich.table import Table
 from typer import Option
 
 from sonde.core import AGENT, Policy, UserError, unknown
@@ -20,6 +18,7 @@ from . import options as opt
 from .estimate import print_estimate
 from .evaluate import PlayOptions
 from .progress import episode_progress
+from .tables import NameTable
 from .terminal import out, print_result
 
 BY = ("gain", "belief")
@@ -29,8 +28,8 @@ BY = ("gain", "belief")
 class PairsCommand(PlayOptions):
     """Pair questions of high with questions of low information gain, asked at the same point of a game.
 
-    The model proposes several replies on every turn, of which the best one is said. The file is in TRL's form
-    of preferences: train on it with `sonde train dpo FILE --model M`, or rpo, ipo, simpo.
+    The model proposes several replies on every turn, and the best one is played. The file has TRL's preference
+    format: train on it with `sonde train dpo FILE --model M`, or rpo, ipo, simpo.
     """
 
     env: opt.EnvArg
@@ -39,10 +38,10 @@ class PairsCommand(PlayOptions):
         str, Option(help="gain: expected gain under the exact posterior; belief: the model's own change of belief.")
     ] = GainPairRule.by
     n: Annotated[int, Option("--candidates", help="Replies proposed on every turn.")] = GainPairRule.n
-    least: Annotated[float, Option(help="Bits that the chosen reply gains at least.")] = GainPairRule.least
-    most: Annotated[float, Option(help="Bits that a rejected reply stays below.")] = GainPairRule.most
-    per_turn: Annotated[int | None, Option(help="The most pairs of one turn.", show_default="all")] = None
-    ask_best: Annotated[float, Option(help="Share of turns on which the best reply is said.")] = GainPairRule.ask_best
+    least: Annotated[float, Option(help="Least gain of a chosen reply, in bits.")] = GainPairRule.least
+    most: Annotated[float, Option(help="Gain that a rejected reply stays below, in bits.")] = GainPairRule.most
+    per_turn: Annotated[int | None, Option(help="Most pairs per turn.", show_default="all")] = None
+    ask_best: Annotated[float, Option(help="Share of turns on which the best reply is played.")] = GainPairRule.ask_best
     template: Annotated[str, Option(help="How a belief is elicited: statement, question, answer, or a text.")] = (
         GainPairRule.template
     )
@@ -77,24 +76,20 @@ class PairsCommand(PlayOptions):
             found = collect_gain_pairs(run.env, player, run.tasks, rule, plan, policies=others, on_done=on_done)
         if not found.pairs:
             raise UserError(
-                f"--least, --most: got {self.least:g} and {self.most:g} bits, but no turn of {found.turns} has a reply "
-                "that gains so much and one that gains less; allowed: numbers that some turns meet"
+                f"--least, --most: got {self.least:g} and {self.most:g} bits, but none of the {found.turns} turns has "
+                "replies on both sides; allowed: limits that some turn meets"
             )
         write_pairs(self.file, found.pairs)
         counts = found.to_json()
         print_result(counts, _count_table(counts), self.as_json, self.file)
 
     def _check_unused(self) -> None:
-        """Refuse options of runs, which this file is not: it is played in one process and written whole."""
+        """Refuse options of run folders: pairs are collected by one process and written as one file."""
         for option, given in {"--processes": self.processes, "--on": self.on, "--fresh": self.fresh}.items():
             if given:
                 raise UserError(f"{option}: got {given!r}, allowed: with `sonde rollout`")
 
 
-def _count_table(counts: Mapping[str, Json]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in counts.items():
-        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else f"{value:,}")
-    return table
+def _count_table(counts: Mapping[str, Json]) -> NameTable:
+    rows = ((name, f"{value:.2f}" if isinstance(value, float) else f"{value:,}") for name, value in counts.items())
+    return NameTable("", rows)

@@ -41,6 +41,7 @@ class ListModelsCommand:
         out.print(tables.NameTable("models", rows))
         out.print()
         hosts = [
-            (f"{n}:NAME", f"{p.title}, key in {p.api_key_env or 'no variable'}") for n, p in load_providers().items()
+            (f"{n}:NAME", f"{p.title}, {f'key in {p.api_key_env}' if p.api_key_env else 'no key'}")
+            for n, p in load_providers().items()
         ]
         out.print(tables.NameTable("providers", hosts))

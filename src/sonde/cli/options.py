@@ -70,7 +70,7 @@ def import_from_here() -> None:
 
 
 def trust_runs(folders: Iterable[Path], trusted: bool) -> None:
-    """With --trust: import what the configurations of these runs name, and print what that is."""
+    """With --trust: import the modules that the configurations of these runs name, and print them."""
     if not trusted:
         return
     import_from_here()
@@ -98,9 +98,9 @@ EnvsArg = Annotated[
 ]
 PresetOpt = Annotated[str | None, tasks_option(help="Preset of the environment.")]
 TurnsOpt = Annotated[int | None, tasks_option(help="Turn limit, in place of the environment's.")]
-SplitOpt = Annotated[str | None, tasks_option(help="train, test, or another of the preset.", show_default="test")]
+SplitOpt = Annotated[str | None, tasks_option(help="train, test, or another split of the preset.", show_default="test")]
 TrainSplitOpt = Annotated[
-    str | None, tasks_option("--split", help="train, test, or another of the preset.", show_default="train")
+    str | None, tasks_option("--split", help="train, test, or another split of the preset.", show_default="train")
 ]
 FilesOpt = Annotated[
     list[str] | None,

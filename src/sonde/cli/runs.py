@@ -14,7 +14,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from sonde._util.escaping import make_visible
-from sonde.beliefs import records as believed
+from sonde.beliefs import records as belief_records
 from sonde.beliefs.elicitation import Elicited
 from sonde.core import AGENT, Act, Outcome, Trajectory, Turn, UserError, invalid, unknown
 from sonde.core.types import Kind
@@ -126,9 +126,10 @@ class LeaderboardCommand:
     def run(self) -> None:
         found = read_board(self.results)
         for result, reasons in found.stale:
-            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
             stderr.print(
-                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; again: {result.command}",
+                f"sonde: out of date: {result.agent} in {result.title}: {reasons[0]}{more}; "
+                f"measure again: {result.command}",
                 highlight=False, soft_wrap=True,
             )  # fmt: skip
         if self.to is not None:
@@ -276,10 +277,10 @@ def select_episodes(
 
 
 def read_in_terminal(folder: Path, episodes: Sequence[Trajectory], out: Console) -> None:
-    """Print episodes, with the information gain of every turn where the run has been evaluated, and with elicited
-    beliefs where there are any."""
+    """Print episodes, with the information gain of every turn if the run has been evaluated, and with elicited beliefs
+    if there are any."""
     rows = {r.trajectory: r for r in load_evaluation(folder).rows} if (folder / EVALUATION).is_file() else {}
-    beliefs = believed.load_beliefs(folder).beliefs
+    beliefs = belief_records.load_beliefs(folder).beliefs
     for t in episodes:
         out.print(_format_episode(t, rows.get(t.id), beliefs.get(t.id, ())), soft_wrap=False)
         out.print()

@@ -1,4 +1,4 @@
-"""`sonde scale`: the two ends of an environment's scale, measured by play and stored beside the runs."""
+"""`sonde scale`: measure the floor and the reference of an environment, and store them beside the runs."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ WHERE = ("runs", "fresh", "as_json")
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleCommand:
-    """Measure what random play and the reference solver score in an environment: the 0 and the 100 of its scores.
+    """Measure the mean returns of random play and of the reference solver: 0 and 100 on an environment's scale.
 
-    It writes scale.json beside the runs, where `sonde eval`, `rescore` and `report` find it. The scale of a shipped
-    environment in a shipped preset comes with sonde and is shown.
+    It writes scale.json beside the runs, where `sonde eval`, `rescore` and `report` find it. For an
+    environment and preset of sonde it shows the scale that comes with sonde.
     """
 
     env: opt.EnvArg
@@ -50,14 +50,14 @@ class ScaleCommand:
     max_turns: opt.TurnsOpt = None
     floor: Annotated[
         str | None,
-        Option(help="The policy that scores 0, where the environment names no reference.", show_default="random"),
+        Option(help="The policy that scores 0, where the environment names none.", show_default="random"),
     ] = None
     reference: Annotated[
         str | None, Option(help="The policy that scores 100, where the environment names none: NAME or MODULE:CLASS.")
     ] = None
-    n_tasks: Annotated[int | None, Option("--tasks", "-n", help="Only the first N test tasks, for a first look.")] = (
-        None
-    )
+    n_tasks: Annotated[
+        int | None, Option("--tasks", "-n", help="Only the first N test tasks, for a quick estimate.")
+    ] = None
     overrides: opt.OverrideOpt = None
     runs: Annotated[Path, Option(help="The folder of runs that the scale is for.")] = Path("runs")
     fresh: Annotated[bool, Option("--fresh", help="Measure again.")] = False
@@ -71,7 +71,7 @@ class ScaleCommand:
             file = save_entry(env, entry, self.runs)
         print_result(dict(entry), scale_table(env, entry), self.as_json)
         if file is not None and not self.as_json:
-            out.print(Text("Evaluations made before show it after `sonde rescore RUN`.", style="dim"))
+            out.print(Text("Earlier evaluations show it after `sonde rescore RUN`.", style="dim"))
             print_written(file)
 
     def _make_env(self) -> Env[Any]:
@@ -82,8 +82,8 @@ class ScaleCommand:
         return env
 
     def _known_entry(self, env: Env[Any]) -> Mapping[str, Json] | None:
-        """What was measured of this environment, on as many tasks and with the policies asked for; None if nothing.
-        Raises `UserError` for policies that it cannot be measured with."""
+        """The stored measurement on at least as many tasks with the same policies; None if there is none. Raises
+        `UserError` for policies that cannot measure this environment."""
         entry = load_entries().get(scale_fingerprint(env)) or (None if self.fresh else find_entry(env, self.runs))
         ends = {"floor": self.floor or env.spec.floor, "reference": self.reference or env.spec.reference}
         if entry is None or self.floor or self.reference:
@@ -100,17 +100,13 @@ class ScaleCommand:
         total = self._count_tasks(env) * sum(samples_per_task(env, end) for end in ENDS)
         with episode_progress(env.name, total, 0) as on_done:
             return measure_environment(
-                env,
-                floor=self.floor or "",
-                reference=self.reference or "",
-                n_tasks=self.n_tasks,
-                command=command_line("scale", self, without=WHERE),
-                on_done=on_done,
-            )
+                env, floor=self.floor or "", reference=self.reference or "", n_tasks=self.n_tasks,
+                command=command_line("scale", self, without=WHERE), on_done=on_done,
+            )  # fmt: skip
 
 
 def scale_table(env: Env[Any], entry: Mapping[str, Json]) -> Group:
-    """The two ends with their mean returns, and whether they make a scale."""
+    """The mean returns of floor and reference, and a note where they make no scale."""
     columns = ("test tasks", "mean return", "95 % interval")
     table = ResultTable(("score", "policy"), columns, f"{env.name}, {env.spec.preset}")
     bounds = entry_bounds(entry)
@@ -119,7 +115,6 @@ def scale_table(env: Env[Any], entry: Mapping[str, Json]) -> Group:
         table.add_row(score, entry[end]["agent"], played, f"{found.mean:.3f}", f"{found.low:.3f} to {found.high:.3f}")
     n = len(env.tasks("test"))
     notes = [f"Measured on {bounds[0].n} of {n} test tasks."] if bounds[0].n < n else []
-    notes += (
-        [] if is_scale(bounds) else ["The intervals overlap, so there is no scale: more tasks, or a better reference."]
-    )
+    if not is_scale(bounds):
+        notes.append("The intervals overlap, so there is no scale: use more tasks or a better reference.")
     return Group(table, *(Text(note, style="dim") for note in notes))

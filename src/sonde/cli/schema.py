@@ -27,13 +27,13 @@ _ENVS: Schema = {"type": "array", "items": {"$ref": "#/$defs/envs"}}
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaCommand:
-    """Print the JSON schema of a configuration file, with which an editor completes and checks it.
+    """Print the JSON schema of a configuration file, for completion and checks in an editor.
 
     In YAML, the first line `# yaml-language-server: $schema=FILE` names it; in JSON, the field `$schema`.
     """
 
-    kind: Annotated[str, Argument(help=f"Whose configuration: {', '.join(KINDS)}.")] = "run"
-    out: Annotated[Path | None, Option("--out", help="Write it to this file.")] = None
+    kind: Annotated[str, Argument(help=f"The command that reads the file: {', '.join(KINDS)}.")] = "run"
+    out: Annotated[Path | None, Option("--out", help="Write the schema to this file.")] = None
 
     def run(self) -> None:
         text = json.dumps(config_schema(self.kind), indent=1) + "\n"
@@ -58,7 +58,7 @@ def _run_schema() -> Schema:
     from sonde.runs.run import RunConfig
 
     made = class_schema(RunConfig, _REFERENCES, {"env": {"$ref": "#/$defs/envs"}, "seats": _SEATS})
-    return {**made, "required": []}  # what is left out may be an option of the command
+    return {**made, "required": []}  # the command's options may fill the rest
 
 
 def _paprika_schema() -> Schema:
@@ -85,7 +85,7 @@ def _train_schema() -> Schema:
 
 
 def _definitions() -> dict[str, Schema]:
-    """Everything with a name, by kind. A class of one's own, `module:Class`, may have any fields."""
+    """The schemas of all registered names, by kind. A user's own class, `module:Class`, may have any fields."""
     policies = [f"{kind}:{name}" for kind in ("agents", "users") for name in names(kind)]
     return {
         "envs": _kind_schema(list(names("envs")), "envs"),

@@ -1,4 +1,4 @@
-"""`sonde submit`: how a result comes onto the leaderboard, and whether a file is ready for it."""
+"""`sonde submit`: the steps from a run to the leaderboard, and a check of a result file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ _LOOK = ("sonde leaderboard results", "sonde leaderboard results --export board"
 class SubmitCommand:
     """Print the steps that put a result on the leaderboard, and check a file for it.
 
-    Nothing is sent anywhere: the last step is a pull request of yours.
+    Nothing is sent anywhere: in the last step you open a pull request.
     """
 
-    file: Annotated[Path | None, Argument(help="A file of `sonde eval --submit`; without it, the steps alone.")] = None
+    file: Annotated[Path | None, Argument(help="A file of `sonde eval --submit`. Default: only print the steps.")] = (
+        None
+    )
 
     def run(self) -> None:
         if self.file is None:
@@ -47,19 +49,21 @@ class SubmitCommand:
 
 
 def list_faults(result: SuiteResult) -> list[str]:
-    """What keeps a result from the leaderboard: it is out of date, or tells where its author's machines are."""
-    faults = [f"out of date: {why}; again: {result.command}" for why in stale_reasons(result)]
+    """Reasons to reject a result: it is out of date, names private addresses or paths, or has an uncommitted source."""
+    faults = [f"out of date: {why}; measure again: {result.command}" for why in stale_reasons(result)]
     places = find_places([result.command, result.training, *(dict(played.seats) for played in result.environments)])
-    faults += [f"holds an address, a key's name or a path of your machine: {place}" for place in places]
+    faults += [f"contains an address, the name of a key, or a path of your machine: {place}" for place in places]
     if result.commit is not None and result.commit.endswith("-dirty"):
-        faults.append("measured with changes of sonde that are not committed")
+        faults.append("measured with uncommitted changes to sonde")
     return faults
 
 
 def _describe_result(result: SuiteResult) -> str:
     headline = result.headline
     score = "no score" if headline.score is None else f"score {round(headline.score.mean)}"
-    extent = "played whole, so it is ranked" if headline.whole else f"a part ({headline.lacks}), listed and not ranked"
+    extent = (
+        "complete, so it is ranked" if headline.whole else f"partial ({headline.lacks}), so it is listed but not ranked"
+    )
     return f"{result.agent} in {result.title}: {score}; {extent}.\n{result.agent}: {describe_agent(result)}"
 
 
@@ -68,7 +72,10 @@ def _steps_to_measure() -> list[tuple[str, str]]:
     return [
         (f"Choose a suite ({suites}), or one environment of your own, whose scale `sonde scale ENV` measures.", ""),
         ("See what it costs.", _EXAMPLE.partition(" --submit")[0] + " --dry-run"),
-        ("Play it. The same command continues an interrupted run. Without -n and -k it is the whole suite.", _EXAMPLE),
+        (
+            "Play it. The same command continues an interrupted run. Without -n and -k it plays the whole suite.",
+            _EXAMPLE,
+        ),
         ("Check the file.", "sonde submit results/SUITE--NAME.json"),
     ]
 
@@ -91,7 +98,7 @@ def _steps_to_send(file: str, agent: str, subject: str) -> list[tuple[str, str]]
 
 
 def _repository() -> str:
-    """Where the repository is, if the installed package says so."""
+    """The address of the repository, if the metadata of the installed package has one."""
     for line in metadata(DISTRIBUTION).get_all("Project-URL") or ():
         name, _, url = line.partition(", ")
         if name.lower() in ("repository", "source"):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
@@ -117,18 +116,12 @@ def suite_table(name: str, rows: Sequence[Evaluation], wanted: int | None = None
     few = [f"{_environment_title(e, True)} {e.n_tasks}" for e in rows if wanted is not None and e.n_tasks < wanted]
     notes = _table_notes(
         rows,
-        *(["bits: information gained per turn. asks: expected bits, of those the best question had."] * informed),
+        *(["bits: information gained per turn. asks: expected bits as a share of the best question's."] * informed),
         f"mean: over the environments{', of the score over those that have one' if scored < len(rows) else ''}.",
         *([f"All tasks that there are, fewer than {wanted}: {', '.join(few)}."] if few else []),
     )
-    return Group(
-        Text(f"{name}, {rows[0].label}", style="italic"),
-        table,
-        *_defect_tables(rows, agent=False),
-        *_sample_tables(rows, agent=False),
-        *notes,
-        *_paper_tables(name, rows),
-    )
+    more = (*_defect_tables(rows, agent=False), *_sample_tables(rows, agent=False), *notes, *_paper_tables(name, rows))
+    return Group(Text(f"{name}, {rows[0].label}", style="italic"), table, *more)
 
 
 def _paper_tables(name: str, rows: Sequence[Evaluation]) -> list[ResultTable | Text]:
@@ -162,8 +155,8 @@ def leaderboard_tables(board: Board) -> Group:
     notes = (
         "±: half a 95 % interval, by task. score: 0 is random play, 100 the reference.",
         *(f"score {line}" for line in explain_range(scores)),
-        "played: how much of the suite, in environments, tasks and samples; parts come last and are not ranked.",
-        "asks: expected bits, of those the best question had. decides: won, of those that knew enough.",
+        "played: share of the suite in environments, tasks and samples; partial results come last, unranked.",
+        "asks: expected bits as a share of the best question's. decides: share won of the episodes that knew enough.",
         "follows: turns with an answer that was readable and allowed.",
         *(_PARTNERS if any(one.partners for one in board.results) else ()),
         *(["*: this policy sees what is hidden."] if any(r.privileged for r in board.results) else []),
@@ -315,19 +308,19 @@ _FAULTS = {
     "filtered %": "filtered",
 }
 """Columns of reply defects, with their metrics."""
-_IF_ANY = {**_FAULTS, "not understood %": "not_understood", "not known %": "not_known", "model %": "by_model"}
+_IF_ANY = {**_FAULTS, "unclear %": "not_understood", "unknown %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
-    "unreadable %": "episodes that ended for want of a readable answer: sonde read RUN --outcome format.",
+    "unreadable %": "episodes that ended because no answer was readable: sonde read RUN --outcome format.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
-    "not understood %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
-    "not known %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
+    "unclear %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
+    "unknown %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
     "context full %": "episodes that ended because the conversation no longer fitted into the model's context.",
     "filtered %": "episodes that ended because the model's host refuses what they say (a safety filter).",
-    "model %": "replies of the user's that its model gave, for want of a rule.",
+    "model %": "replies of the user that its model gave because no rule applied.",
 }
 _COLUMNS: Mapping[str, Callable[[Evaluation], str]] = {
     "tasks": lambda e: f"{e.n_tasks}x{e.k}" if e.k > 1 else str(e.n_tasks),
@@ -405,7 +398,7 @@ class NameTable:
 
 _WIDEST_NAME = 0.4
 """The share of the width beyond which a description stands below its name."""
-_TOLD: Mapping[str, tuple[str, str]] = {
+_HISTORY_COLUMNS: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
@@ -426,9 +419,9 @@ _TOLD: Mapping[str, tuple[str, str]] = {
 }
 """Metrics of a training that the terminal shows, most important first, with their titles and formats. The history file
 and the report have all metrics."""
-_TOLD_IF_ANY = {"unreadable", "cut", "context_full"}
-_MOST = 7
-"""Number of them in a table that fits 80 columns."""
+_HISTORY_IF_ANY = {"unreadable", "cut", "context_full"}
+_MAX_COLUMNS = 7
+"""Number of metrics in a table that fits 80 columns."""
 
 
 def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]]) -> ResultTable:
@@ -440,29 +433,29 @@ def dataset_table(title: str, parts: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def format_history_entry(entry: Mapping[str, float]) -> dict[str, str]:
-    """An entry of a training's history, formatted, most important metrics first; without the share of unreadable
-    answers where it is 0.
+    """An entry of a training's history, formatted, most important metrics first. Shares of unreadable, cut and too long
+    replies are left out where they are 0.
 
     >>> format_history_entry({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {key: entry[key] for key in _TOLD if entry.get(key) or (key in entry and key not in _TOLD_IF_ANY)}
-    return {_TOLD[key][0]: _format_number(value, _TOLD[key][1]) for key, value in shown.items()}
+    shown = {
+        key: entry[key] for key in _HISTORY_COLUMNS if entry.get(key) or (key in entry and key not in _HISTORY_IF_ANY)
+    }
+    return {_HISTORY_COLUMNS[key][0]: _format_number(value, _HISTORY_COLUMNS[key][1]) for key, value in shown.items()}
 
 
 def _format_number(value: float, form: str) -> str:
     return f"{100 * value:.0f}" if form == "percent" else f"{value:{form}}"
 
 
-def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> Table:
-    """The most important metrics of a training at up to `most` steps, in at most 80 columns."""
+def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> ResultTable:
+    """The most important metrics of a training at up to `most` steps."""
     at = sorted({round(i * (len(history) - 1) / (most - 1)) for i in range(most)}) if history else []
     rows = [format_history_entry(history[i]) for i in at]
     there = {name for row in rows for name in row}
-    names = [title for title, _ in _TOLD.values() if title in there][:_MOST]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for column in ("step", *names):
-        table.add_column(column, justify="right", no_wrap=True)
+    names = [title for title, _ in _HISTORY_COLUMNS.values() if title in there][:_MAX_COLUMNS]
+    table = ResultTable((), ("step", *names))
     for i, row in zip(at, rows, strict=True):
         table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
     return table
@@ -475,15 +468,10 @@ def stage_table(outcome: PipelineResult) -> Group:
     for rows in zip(*(stage.evaluations for stage in outcome.stages), strict=True):
         for i, e in enumerate(rows):
             name = f"{e.env_name} {e.preset}" if i == 0 else ""
-            at_k = format_mean(e.metrics.get(f"pass@{e.k}"), 2)
-            turns = format_interval(e.metrics.get("turns"), 1)
             table.add_row(
-                name,
-                e.label,
-                format_interval(e.metrics["success"], 1, True),
-                at_k,
-                turns,
+                name, e.label, format_interval(e.metrics["success"], 1, True),
+                format_mean(e.metrics.get(f"pass@{e.k}"), 2), format_interval(e.metrics.get("turns"), 1),
                 _format_share(e, "format_failure"),
-            )
+            )  # fmt: skip
     gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
     return Group(table, *gains)

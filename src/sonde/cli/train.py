@@ -165,7 +165,7 @@ class TrainCommand(_TrainingOptions):
     context: Annotated[
         str | None,
         Option(
-            help="How much of a game the model sees: full, render, told or last:K. Default: as a model of sonde was "
+            help="How much of a game the model sees: full, render, told or last:K. Default: as the bundled model was "
             "trained, else full.",
             show_default=False,
         ),

@@ -1,7 +1,7 @@
-"""A training while it runs: a row per step, a curve of success, and what is played right now.
+"""Progress of a training run: a row per step, the curve of success, and the episodes in play.
 
-On a terminal all of it is drawn in place. Elsewhere (a log file, say) there are lines: how far the first episodes are,
-then a row per step, of a long training every fortieth part.
+A terminal shows all of it in place. Elsewhere, for example in a log file, lines report the first episodes and then the
+steps, at most 40 of a long training.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from .terminal import stderr
 ROWS = 8
 """Rows of the table on a terminal: the last steps."""
 LINES = 40
-"""Rows of a whole training elsewhere."""
+"""Lines about the steps of a training elsewhere."""
 CURVE_WIDTH, CURVE_HEIGHT = 60, 8
 
 
 class TrainingDisplay:
-    """What is known of a training so far. `show_step` and `show_episode` are the functions that
+    """The history of a training and the episodes in play. `show_step` and `show_episode` are the functions that
     `train.callbacks.ProgressCallback` takes."""
 
     def __init__(self, title: str, console: Console) -> None:
         self.title, self.console = title, console
         self.history: list[Mapping[str, float]] = []
         self.total = 0
-        self._told = set[str]()
+        self._warned = set[str]()
         self._playing, self._planned, self._played, self._won, self._unreadable = "", 0, 0, 0, 0
         self._begun = self._ended = time.monotonic()
         self._live: Live | None = None
 
-    # --- what happens ------------------------------------------------------------------------------------------------
+    # --- events ------------------------------------------------------------------------------------------------------
 
     def show_episode(self, what: str, planned: int, trajectory: Trajectory) -> None:
         """Count an episode that has just ended."""
@@ -69,11 +69,11 @@ class TrainingDisplay:
                 f"the first step took {format_seconds(took)}; {total} take about {format_seconds(took * total)}"
             )
         for problem in find_problems(self.history):
-            if problem.name not in self._told:
-                self._told.add(problem.name)
+            if problem.name not in self._warned:
+                self._warned.add(problem.name)
                 self._print(f"warning, step {step}: {problem}", "yellow")
 
-    # --- how it looks ------------------------------------------------------------------------------------------------
+    # --- rendering ---------------------------------------------------------------------------------------------------
 
     def __rich__(self) -> RenderableType:
         parts: list[RenderableType] = [training_table(self.history[-ROWS:], ROWS)] if self.history else []
@@ -82,7 +82,7 @@ class TrainingDisplay:
 
     @contextmanager
     def draw_live(self) -> Iterator[TrainingDisplay]:
-        """Drawn in place while the context lasts, on a terminal."""
+        """Draw in place on a terminal while the context lasts."""
         if not self.console.is_terminal:
             yield self
             return
@@ -115,15 +115,17 @@ class TrainingDisplay:
 
 @contextmanager
 def training_display(title: str, console: Console = stderr) -> Iterator[TrainingDisplay]:
-    """A display that is drawn while the context lasts."""
+    """Show a training while the context lasts."""
     with TrainingDisplay(title, console).draw_live() as display:
         yield display
 
 
 def format_seconds(seconds: float) -> str:
-    """
+    """A duration in at most two units.
+
     >>> format_seconds(4.13), format_seconds(72), format_seconds(5000)
-    ('4.1 s', '1 min 12 s', '1 h 23 min')"""
+    ('4.1 s', '1 min 12 s', '1 h 23 min')
+    """
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = round(seconds) // 60
@@ -134,8 +136,8 @@ def format_seconds(seconds: float) -> str:
 
 
 def draw_success(history: Sequence[Mapping[str, float]], total: int) -> list[str]:
-    """The curve of a training: the share of its own episodes that were won (`·`) and that of held-out tasks (`●`), or
-    no lines where it plays none."""
+    """The success curve: the share of the training's own episodes that were won (`·`) and that of held-out tasks (`●`).
+    No lines where the training plays no episodes."""
     own = [(entry["step"], entry["success"]) for entry in history if "success" in entry]
     held = [(entry["step"], entry["held_out"]) for entry in history if "held_out" in entry]
     held[:0] = [(entry["step"] - 1, entry["held_out_start"]) for entry in history if "held_out_start" in entry]

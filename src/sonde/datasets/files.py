@@ -36,9 +36,9 @@ class JsonObject:
                 self.raise_invalid(f"{name}[{i}]", value, " or ".join(kind.__name__ for kind in kinds))
         return found
 
-    def get_objects(self, name: str, kind: type = dict) -> list[JsonObject]:
+    def get_objects(self, name: str) -> list[JsonObject]:
         """A field that is a list of objects."""
-        return [JsonObject(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.get_list(name, kind))]
+        return [JsonObject(value, f"{self.where}: {name}[{i}]") for i, value in enumerate(self.get_list(name, dict))]
 
     def raise_invalid(self, name: str, got: object, allowed: str) -> NoReturn:
         shown = json.dumps(got, ensure_ascii=False, default=repr)

@@ -36,15 +36,13 @@ def folder_kind(folder: Path) -> RepoKind:
     return "model" if any((folder / name).is_file() for name in _MODEL_FILES) else "dataset"
 
 
-def push_folder(
-    folder: Path | str, repo: str, *, kind: RepoKind | None = None, private: bool = True, revision: str | None = None
-) -> str:
-    """Upload a folder to the repository `repo` (`user/name`), which is created if necessary; the address of the commit.
-    `kind` None is that of the folder. An existing repository keeps its visibility and its other files."""
+def push_folder(folder: Path | str, repo: str, *, private: bool = True, revision: str | None = None) -> str:
+    """Upload a folder to the repository `repo` (`user/name`), which is created if necessary; returns the address of the
+    commit. An existing repository keeps its visibility and its other files."""
     folder = Path(folder)
     if not folder.is_dir() or not any(folder.iterdir()):
         raise invalid("folder", str(folder), "a folder with files")
-    chosen = _check_kind(kind) or folder_kind(folder)
+    chosen = folder_kind(folder)
     with _report_hub_errors(repo):
         api = _client().HfApi(library_name="sonde", library_version=__version__)
         api.create_repo(repo, repo_type=chosen, private=private, exist_ok=True)
@@ -65,7 +63,8 @@ def pull_folder(repo: str, out: Path | str, *, kind: RepoKind = "dataset", revis
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise invalid("out", str(out), "a new or empty folder")
-    _check_kind(kind)
+    if kind not in KINDS:
+        raise invalid("kind", kind, " or ".join(KINDS))
     with _report_hub_errors(repo):
         _client().snapshot_download(repo, repo_type=kind, revision=revision, local_dir=out)
     return out
@@ -93,12 +92,6 @@ def _read_config(folder: Path) -> dict[str, Any]:
         return {}
     found = saved.get("config") if isinstance(saved, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def _check_kind(kind: RepoKind | None) -> RepoKind | None:
-    if kind is not None and kind not in KINDS:
-        raise invalid("kind", kind, " or ".join(KINDS))
-    return kind
 
 
 def _client() -> Any:

@@ -1,4 +1,4 @@
-"""Numbers to take away: tables of episodes and of turns, as files and as data frames, and tables for papers."""
+"""Export the numbers of runs: tables of episodes and turns as files or data frames, and result tables for papers."""
 
 from .files import FORMATS, write_tables
 from .result_table import format_results

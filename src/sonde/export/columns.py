@@ -1,4 +1,4 @@
-"""The columns of both tables: the type of a value, its unit, and what it means. A missing value is empty, never 0."""
+"""The columns of both tables with type, unit and meaning. A missing value is empty, never 0."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ EPISODES: Mapping[str, Column] = {
     "success": Column("bool", "", "whether the episode was won"),
     "outcome": Column("text", "", "win, loss, format (unreadable answer), timeout (out of turns) or error"),
     "truncated": Column(
-        "text", "", "what cut the episode short: turns, tokens, context or filter; empty where nothing did"
+        "text", "", "what cut the episode short: turns, tokens, context or filter; empty if nothing did"
     ),
-    "error": Column("text", "", "the failure of the outside world; empty where nothing failed"),
+    "error": Column("text", "", "failure outside the environment (model, network); empty if there was none"),
     "return": Column("float", "reward", "sum of the agent's rewards"),
     "turns": Column("int", "", "turns played"),
     "tokens": Column("int", "tokens", "prompts and completions of all seats"),
@@ -64,7 +64,7 @@ ratings people who gave them in `sonde view`."""
 TURNS: Mapping[str, Column] = {
     **_KEY,
     "turn": Column("int", "", "number of the turn, from 1"),
-    "result": Column("text", "", "what the environment called the turn"),
+    "result": Column("text", "", "the environment's name for the result of the turn"),
     "invalid": Column("bool", "", "whether the rules did not allow the answer"),
     "repeated": Column("bool", "", "whether the question repeated an earlier one"),
     "not_understood": Column("bool", "", "whether the user did not understand the message"),

@@ -3,7 +3,7 @@
     write_tables(["runs/a", "runs/b"], "numbers", ("csv",))     # numbers/episodes.csv, numbers/turns.csv
 
 A file appears when it is complete. CSV follows RFC 4180, in UTF-8, and an empty field is a missing value; JSON lines
-and Parquet have null. Rows are written as they are made, so runs may be large.
+and Parquet have null. Rows are written as they are computed, so runs may be large.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_tables(runs: Sequence[Path | str | Run], to: Path | str, formats: Sequ
 
 
 @contextmanager
-def _open_new(path: Path) -> Iterator[Any]:
+def _open_atomically(path: Path) -> Iterator[Any]:
     """A binary file that appears complete or not at all."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
@@ -70,7 +70,7 @@ def _open_new(path: Path) -> Iterator[Any]:
 
 
 def _write_csv(path: Path, columns: Mapping[str, Column], rows: Iterable[Cells]) -> None:
-    with _open_new(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
+    with _open_atomically(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
         writer = csv.writer(text)
         writer.writerow(columns)
         for row in rows:
@@ -78,7 +78,7 @@ def _write_csv(path: Path, columns: Mapping[str, Column], rows: Iterable[Cells])
 
 
 def _write_jsonl(path: Path, columns: Mapping[str, Column], rows: Iterable[Cells]) -> None:
-    with _open_new(path) as file:
+    with _open_atomically(path) as file:
         for row in rows:
             cells = {name: _to_utf8(row.get(name)) for name in columns}
             file.write(orjson.dumps(cells, option=orjson.OPT_APPEND_NEWLINE))

@@ -3,7 +3,7 @@ r"""The result table of a paper, in LaTeX or Markdown: one row per evaluation, g
     print(format_results([evaluation_a, evaluation_b], "latex"))        # needs \usepackage{booktabs}
 
 A cell is a mean with its 95 % interval, clustered by task: `97.5 [91.0, 99.3]`, in LaTeX as distances to the limits.
-A metric that no row has is left out.
+Metrics that no evaluation has are left out.
 """
 
 from __future__ import annotations
@@ -51,22 +51,29 @@ def format_results(evaluations: Sequence[Evaluation], form: str = "markdown") ->
         raise UserError("table: got no evaluations, allowed: at least one")
     metrics = [m for m in _METRICS if any(e.metrics.get(m.name) is not None for e in evaluations)]
     head = ["environment", "agent", "tasks", *(metric.title for metric in metrics)]
-    ordered = sorted(evaluations, key=lambda e: [_environment(o) for o in evaluations].index(_environment(e)))
+    ordered = sorted(
+        evaluations, key=lambda e: [_describe_environment(o) for o in evaluations].index(_describe_environment(e))
+    )
     groups = [
         [
-            [name, make_visible(e.players), _count(e), *(_round(e.metrics.get(m.name), m) for m in metrics)]
+            [
+                name,
+                make_visible(e.players),
+                _count_episodes(e),
+                *(_round_estimate(e.metrics.get(m.name), m) for m in metrics),
+            ]
             for e in group
         ]
-        for name, group in groupby(ordered, key=_environment)
+        for name, group in groupby(ordered, key=_describe_environment)
     ]
     return TABLES[form](head, groups)
 
 
-def _environment(e: Evaluation) -> str:
+def _describe_environment(e: Evaluation) -> str:
     return f"{e.env_name} ({e.preset})"
 
 
-def _count(e: Evaluation) -> str:
+def _count_episodes(e: Evaluation) -> str:
     return f"{e.n_tasks} × {e.k}" if e.k > 1 else str(e.n_tasks)
 
 
@@ -80,7 +87,7 @@ class _Number(NamedTuple):
     above: str
 
 
-def _round(value: Estimate | None, metric: _Metric) -> _Number | str:
+def _round_estimate(value: Estimate | None, metric: _Metric) -> _Number | str:
     if value is None:
         return _MISSING
     mean, low, high = (round(metric.scale * x, metric.digits) + 0.0 for x in (value.mean, value.low, value.high))
@@ -92,12 +99,12 @@ Groups = Sequence[Sequence[Sequence[_Number | str]]]
 
 
 def _to_markdown(head: Sequence[str], groups: Groups) -> str:
-    def line(cells: Sequence[_Number | str]) -> str:
+    def format_row(cells: Sequence[_Number | str]) -> str:
         return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
 
     marks = ["---"] * 2 + ["---:"] * (len(head) - 2)
-    rows = [line(row) for group in groups for row in group]
-    return "\n".join([line(head), f"| {' | '.join(marks)} |", *rows, "", " ".join(_NOTES)]) + "\n"
+    rows = [format_row(row) for group in groups for row in group]
+    return "\n".join([format_row(head), f"| {' | '.join(marks)} |", *rows, "", " ".join(_NOTES)]) + "\n"
 
 
 def _markdown_cell(cell: _Number | str) -> str:
@@ -113,20 +120,20 @@ _LATEX = {
 
 
 def _to_latex(head: Sequence[str], groups: Groups) -> str:
-    def line(cells: Sequence[_Number | str]) -> str:
+    def format_row(cells: Sequence[_Number | str]) -> str:
         return " & ".join(map(_latex_cell, cells)) + r" \\"
 
     body: list[str] = []
     for group in groups:
         first, *rest = group
-        body += [r"\midrule", line(first), *(line(["", *row[1:]]) for row in rest)]
+        body += [r"\midrule", format_row(first), *(format_row(["", *row[1:]]) for row in rest)]
     return "\n".join(
         [
             "% \\usepackage{booktabs}",
             *(f"% {note.replace('%', 'percent')}" for note in _NOTES),
             f"\\begin{{tabular}}{{ll{'r' * (len(head) - 2)}}}",
             r"\toprule",
-            line(head),
+            format_row(head),
             *body,
             r"\bottomrule",
             r"\end{tabular}",

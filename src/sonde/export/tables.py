@@ -1,4 +1,4 @@
-"""The rows of both tables (`columns.py`), from an evaluation and, where there is one, the run with its records."""
+"""Compute the rows of both tables (`columns.py`) from an evaluation and, if there is one, the records of its run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cells = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Where the numbers come from; without a `run`, the evaluation alone."""
+    """An evaluation and, if available, the run that it is of."""
 
     evaluation: Evaluation
     run: Run | None = None

@@ -1,4 +1,4 @@
-"""The agent's seat of an episode, for hosts that exchange texts; the core of every outward adapter.
+"""The agent's seat of an episode, for hosts that exchange texts. Every outward adapter is built on it.
 
     session = Session("wordle", preset="lmrl")
     heard = session.reset(seed=7)
@@ -17,8 +17,8 @@ and in `Episode.begin`. A group is one seed (and index) with several sample numb
 environment, so an answer that is only considered does not count. Hosts that know more about a reply pass an `Action`.
 
 **Tools.** Hosts with tool calling offer the model `session.tool` (`core.tools`) and pass the calls of a reply on:
-`session.call([ToolCall("say", '{"text": "Is it alive?"}')])`. The text of what they get back is the tool's result; it
-begins with the reason where a reply had no usable call, which counts as an empty answer.
+`session.call([ToolCall("say", '{"text": "Is it alive?"}')])`. The text of the observation is the tool's result. A reply
+without a usable call counts as an empty answer, and the text then begins with the reason.
 
 **What the host gets.** The text that the agent is told, and `turn.info`, which follows from it. The gain of a turn in
 bits, on request, can serve as a reward; `truth_gain` depends on the hidden setup, so it is for training and scoring and
@@ -30,7 +30,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from sonde._util.argument_checks import check_call
 from sonde.core import (
@@ -41,6 +41,7 @@ from sonde.core import (
     Completion,
     Env,
     Episode,
+    Outcome,
     Task,
     Trajectory,
     Turn,
@@ -55,7 +56,7 @@ from sonde.core import (
     thaw,
 )
 from sonde.core.tools import Tool, ToolCall, explain_defect
-from sonde.core.types import Json
+from sonde.core.types import Json, Kind
 from sonde.models.chat.reasoning import split_completion
 from sonde.runs.rollout import close, fill_seats
 
@@ -125,13 +126,23 @@ def common_tool(env: Env[Any], split: str) -> Tool:
     tasks = env.tasks(split)
     tools = [env.tool(tasks[i].public) for i in range(min(len(tasks), COMPARED))]
     properties = {
-        name: freeze({key: value for key, value in shape.items() if all(_has(t, name, key, value) for t in tools)})
+        name: freeze(
+            {key: value for key, value in shape.items() if all(_has_value(t, name, key, value) for t in tools)}
+        )
         for name, shape in tools[0].parameters["properties"].items()
     }
     return tools[0]._replace(parameters=freeze({**tools[0].parameters, "properties": properties}))
 
 
-def _has(tool: Tool, name: str, key: str, value: Json) -> bool:
+def score_outcome(outcome: Mapping[str, Json] | None) -> dict[str, float]:
+    """The outcome of an episode as metrics: `success`, `score`, and for each kind of outcome 1 or 0. An episode that
+    the host ended early has none and counts as an `error`."""
+    end = Outcome("error") if outcome is None else Outcome(**outcome)
+    kinds = {kind: float(end.kind == kind) for kind in get_args(Kind)}
+    return {"success": float(end.success), "score": float(end.score), **kinds}
+
+
+def _has_value(tool: Tool, name: str, key: str, value: Json) -> bool:
     return tool.parameters["properties"][name].get(key) == value
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sonde.core import EMPTY, ContractError, Env, ProgramPolicy
+from sonde.core import EMPTY, Env, ProgramPolicy
 
 from . import beliefs, play, setup
 from .hostile import hostile_reply, huge_reply
 from .interop import INTEROP_RULES, Adapter, HostEpisode, InteropCase, check_interop
-from .probe import EnvProbe, digest_env
+from .probe import EnvProbe, check_rules, digest_env
 
 Rule = Callable[[EnvProbe], None]
 
@@ -41,18 +41,13 @@ def check_env(
     check.
     """
     probe = EnvProbe(env=env, episodes=episodes, seed=seed, policies=policies)
-    broken: dict[str, Exception] = {}
-    for name, rule in RULES.items():
+
+    def check_rule(rule: Rule) -> None:
         if on_rule is not None:
-            on_rule(name)
-        try:
-            rule(probe)
-        except Exception as e:
-            broken[name] = e
-    if broken:
-        lines = [f"{name}: {e if isinstance(e, ContractError) else repr(e)}" for name, e in broken.items()]
-        what = f"{env.name} ({env.config}) breaks {len(broken)} of {len(RULES)} rules"
-        raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
+            on_rule(rule.__name__)
+        rule(probe)
+
+    check_rules(RULES, check_rule, lambda n: f"{env.name} ({env.config}) breaks {n}")
 
 
 __all__ = [

@@ -14,7 +14,7 @@ the host do so, with `next_reply` behind the host's model. The result is compare
 is played in parallel: every reply is drawn for the position there, so a text that the host alters, delays or drops is
 detected in the turn in which it happens. `INTEROP_RULES` are the individual rules.
 
-Source: defects of other libraries' adapters (our collection): wrappers that dropped seeds, so that groups did not share
+Source: defects found in adapters of other libraries: wrappers that dropped seeds, so that groups did not share
 a world (OpenEnv #1078, #1127); rewards lost in transport (#616, #1017); time limits reported as failures; global random
 state.
 """
@@ -25,15 +25,15 @@ import asyncio
 import dataclasses
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from sonde.core import AGENT, Action, ContractError, Env, Episode, Rng, View, run_sync
+from sonde.core import AGENT, Action, Env, Episode, Rng, View, run_sync
 from sonde.core.types import Json
 
-from .probe import EnvProbe, mixed_reply, require, sensible_reply
+from .probe import EnvProbe, check_rules, mixed_reply, require, sensible_reply
 
 Reply = Callable[[str], Awaitable[str]]
 """Answers the latest text that the player was told."""
@@ -90,12 +90,12 @@ class InteropCase:
     ) -> tuple[HostEpisode, Episode]:
         """Play the i-th episode through the host and in core, and compare them."""
         index = self.indices[i % self.episodes]
-        beside = _ReferenceEpisode(
+        reference = _ReferenceEpisode(
             self.probe, Episode.begin(self.env, self.env.tasks("train")[index], seed=i), say, path
         )
-        played = await self.adapter(self.env, seed=i, index=index, reply=beside.next_reply)
-        beside.compare_with(played)
-        return played, beside.ep
+        played = await self.adapter(self.env, seed=i, index=index, reply=reference.next_reply)
+        reference.compare_with(played)
+        return played, reference.ep
 
 
 class _ReferenceEpisode:
@@ -124,8 +124,8 @@ class _ReferenceEpisode:
         require(list(played.told) == self.told, f"{ep}: told {list(played.told)!r} in all, core told {self.told!r}")
         rewards = [float(turn.rewards.get(AGENT, 0.0)) for turn in ep.turns]
         require(list(played.rewards) == rewards, f"{ep}: rewards {list(played.rewards)}, core gave {rewards}")
-        came = None if played.outcome is None else dict(played.outcome)
-        require(came == outcome._asdict(), f"{ep}: outcome {came}, core's is {outcome._asdict()}")
+        recorded = None if played.outcome is None else dict(played.outcome)
+        require(recorded == outcome._asdict(), f"{ep}: outcome {recorded}, core's is {outcome._asdict()}")
         cut = outcome.truncated == "turns"
         flags = (played.terminated, played.truncated)
         require(flags == (not cut, cut), f"{ep}: (terminated, truncated) is {flags} after {outcome}")
@@ -214,7 +214,7 @@ async def _reply_nothing(text: str) -> str:
     return ""
 
 
-InteropRule = Callable[[InteropCase], Awaitable[None]]
+InteropRule = Callable[[InteropCase], Coroutine[Any, Any, None]]
 
 INTEROP_RULES: Mapping[str, InteropRule] = {
     rule.__name__: rule
@@ -237,18 +237,9 @@ def check_interop(
     `episodes` is the maximum number that each rule plays, `concurrent` the number that run at the same time in the rule
     about concurrency.
     """
-    crossing = InteropCase(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
-    broken: dict[str, Exception] = {}
-    for name, rule in INTEROP_RULES.items():
-        try:
-            run_sync(_run_rules(rule, crossing))
-        except Exception as e:
-            broken[name] = e
-    if broken:
-        lines = [f"{name}: {e if isinstance(e, ContractError) else repr(e)}" for name, e in broken.items()]
-        what = f"the adapter breaks {len(broken)} of {len(INTEROP_RULES)} rules on {env.name} ({env.config})"
-        raise ContractError("\n  ".join([what, *lines])) from next(iter(broken.values()))
-
-
-async def _run_rules(rule: InteropRule, crossing: InteropCase) -> None:
-    await rule(crossing)
+    case = InteropCase(adapter=adapter, env=env, episodes=episodes, concurrent=concurrent, seed=seed)
+    check_rules(
+        INTEROP_RULES,
+        lambda rule: run_sync(rule(case)),
+        lambda n: f"the adapter breaks {n} on {env.name} ({env.config})",
+    )

@@ -129,7 +129,7 @@ def _names_a_win(p: EnvProbe, before: Episode, text: str) -> bool:
     """Whether some legal answer wins here and its words, or those that say it, occur in the text in order. Human users
     (`spec.assumes`) also understand a long word with one letter missing."""
     answers, said, say = p.env.actions(before.state), _strip_text(text), p.env.say
-    occurs = _words_in_order if not p.env.spec.assumes else _in_order_but_for_a_letter
+    occurs = _words_in_order if not p.env.spec.assumes else _words_in_order_but_one_letter
     named = (a for a in answers or () if occurs(a, said) or occurs(say(a), said))
     return answers is None or any(_is_win(p, before, say(a)) for a in named)
 
@@ -153,18 +153,18 @@ _LONG = 6
 """Length of the shortest word that is understood with one letter missing."""
 
 
-def _in_order_but_for_a_letter(answer: str, said: str) -> bool:
-    """Whether the words of an answer occur in order, with at most one letter of one long word missing."""
+def _words_in_order_but_one_letter(answer: str, said: str) -> bool:
+    """Whether the words of an answer occur in order, if at most one letter of one long word is missing."""
     if _words_in_order(answer, said):
         return True
     words = re.findall(r"[^\W_]+", answer.casefold())
-    less = (
+    shorter = (
         [*words[:n], word[:i] + word[i + 1 :], *words[n + 1 :]]
         for n, word in enumerate(words)
         if len(word) >= _LONG
         for i in range(len(word))
     )
-    return any(_words_in_order(" ".join(said_so), said) for said_so in less)
+    return any(_words_in_order(" ".join(wanted), said) for wanted in shorter)
 
 
 def _strip_text(text: str) -> str:
@@ -267,9 +267,9 @@ def _group_by_message(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
     spoken = all(ep.turns or ep.opening for group in groups.values() for ep in group)
     require(len(groups) == 1 or spoken, _INTRO)
     for group in groups.values():
-        first = _agent_sees(group[0])
+        first = _visible_to_agent(group[0])
         for ep in group[1:]:
-            for name, value in _agent_sees(ep).items():
+            for name, value in _visible_to_agent(ep).items():
                 same = value == first[name]
                 require(same, f"{name} depends on what is hidden: {first[name]!r} and {value!r} after equal messages")
     return groups
@@ -278,7 +278,7 @@ def _group_by_message(eps: Iterable[Episode]) -> dict[Hashable, list[Episode]]:
 _INTRO = "the first message depends on what is hidden: it differs between worlds of one public part"
 
 
-def _agent_sees(ep: Episode) -> dict[str, Any]:
+def _visible_to_agent(ep: Episode) -> dict[str, Any]:
     """Everything except the messages that an agent may see or compute."""
     view: View = ep.view()
     seen: dict[str, Any] = {"the end of the episode": ep.to_act is None, "info": [dict(t.info) for t in ep.turns[-1:]]}
@@ -296,14 +296,14 @@ def hidden_answer_is_never_told(p: EnvProbe) -> None:
         ep = p.play_episode(i, mixed_reply, "told")
         truth = p.env.hypothesis(ep.state)
         if isinstance(truth, str) and len(truth) > 1 and not _occurs_in(truth, ep.messages[AGENT][0].content):
-            heard[truth] += "\n".join(_told_before(ep, truth))
+            heard[truth] += "\n".join(_texts_before(ep, truth))
     for truth, text in heard.items():
         if _occurs_in(truth, text):
             elsewhere = any(_occurs_in(truth, other) for t, other in heard.items() if t != truth)
             require(elsewhere, f"the agent is told the hidden answer {truth!r}: {text[-300:]!r}")
 
 
-def _told_before(ep: Episode, truth: str) -> Iterable[str]:
+def _texts_before(ep: Episode, truth: str) -> Iterable[str]:
     """The text that the agent was told before it said the truth itself."""
     for message in ep.messages[AGENT]:
         if message.role == "assistant" and _strip_text(truth) in _strip_text(message.content):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from sonde.core import (
     AGENT,
@@ -28,6 +28,7 @@ from sonde.evaluation.scale import make_agent
 
 from .hostile import hostile_reply, legal_answer
 
+Rule = TypeVar("Rule")
 Reply = Callable[[View, Rng], str | Action]
 
 
@@ -35,6 +36,21 @@ def require(condition: object, message: str) -> None:
     """Raise `ContractError` with this message unless the condition holds."""
     if not condition:
         raise ContractError(message)
+
+
+def check_rules(rules: Mapping[str, Rule], check: Callable[[Rule], None], summarise: Callable[[str], str]) -> None:
+    """Check every rule, then raise one `ContractError` that names all violated ones. `summarise` makes its first line
+    from a count such as `2 of 25 rules`."""
+    broken: dict[str, Exception] = {}
+    for name, rule in rules.items():
+        try:
+            check(rule)
+        except Exception as e:  # whatever a rule raises is its finding
+            broken[name] = e
+    if broken:
+        lines = [f"{name}: {e if isinstance(e, ContractError) else repr(e)}" for name, e in broken.items()]
+        head = summarise(f"{len(broken)} of {len(rules)} rules")
+        raise ContractError("\n  ".join([head, *lines])) from next(iter(broken.values()))
 
 
 def mixed_reply(view: View, rng: Rng) -> str:

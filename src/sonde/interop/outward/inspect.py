@@ -27,16 +27,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sonde._util.extras import missing_extra
 from sonde.core import EMPTY, Action, AnyPolicy, Completion, Env, names
 from sonde.core.tools import Tool, ToolCall, to_plain
-from sonde.core.types import Kind
 from sonde.models.chat.reasoning import split_completion
 
-from ..session import SeatObservation, Session, resolve_env
-from ..session import find_task as chosen
+from ..session import SeatObservation, Session, find_task, resolve_env, score_outcome
 
 try:
     from inspect_ai import Task, task
@@ -74,7 +72,7 @@ def make_task(
         Sample(
             id=f"{split}-{i}",
             input=f"{made.name}, preset {made.spec.preset}: {split}[{i}], world seed {seed}",
-            metadata={"task": chosen(made, split, seed, i).id, "index": i, "seed": seed},
+            metadata={"task": find_task(made, split, seed, i).id, "index": i, "seed": seed},
         )
         for i in (range(len(tasks)) if indices is None else indices)
     ]
@@ -163,13 +161,14 @@ def outcome(gains: bool = False, tools: bool = False) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         found = state.store.get(_STORE) or {"turns": [], "outcome": None}
-        turns, end = found["turns"], found["outcome"] or {"kind": "error", "score": 0.0, "judged": None}
+        turns, end = found["turns"], found["outcome"] or {"kind": "error"}
+        scored = score_outcome(found["outcome"])
         value: dict[str, float] = {
-            "success": float(end["kind"] == "win" and end["judged"] is not False),
-            "score": float(end["score"]),
+            "success": scored.pop("success"),
+            "score": scored.pop("score"),
             "return": float(sum(turn["reward"] for turn in turns)),
             "turns": float(len(turns)),
-            **{kind: float(end["kind"] == kind) for kind in get_args(Kind)},
+            **scored,
             "cut": float(end.get("truncated") == "turns"),
         }
         if gains:

@@ -8,13 +8,13 @@ A client finds two tools: `new_game`, which begins an episode and returns its ru
 `structured_content` has the reward of the turn, `done`, and at the end the outcome; the hidden setup stays here. Users,
 opponents and judges play the other seats (`session.py`).
 
-A process serves one client and one game at a time; calls that come together are played one after another. A call that
-does not fit the schema plays as an empty answer and is counted (`Completion.call_defect`), and one without a running
-game is an error of the protocol. `new_game` plays the tasks of the split in order with the world seed 0, as `sonde
-eval` does, or the `task` and `seed` that it is given; games of one world have sample numbers. Finished games are
-appended to the run folder `out`, if there is one, so that `sonde rescore` can evaluate the client.
+A process serves one client and one game at a time, and plays concurrent calls one after another. A call that does not
+fit the schema counts as an empty answer with a defect (`Completion.call_defect`); a call without a running game is a
+tool error. Without arguments, `new_game` takes the tasks of the split in order with the world seed 0, as `sonde
+eval` does; `task` and `seed` choose others, and games of one world have different sample numbers. Finished games are
+appended to the run folder `out`, if one is given, and `sonde rescore` evaluates the client by them.
 
-Departure: no HTTP transport. The protocol's newest version has no sessions there, so games would need names.
+Departure: no HTTP transport. The protocol's newest version has no sessions there, so each game would need an id.
 """
 
 # Types are checked without this extra, too.
@@ -41,13 +41,13 @@ try:
     from mcp.server import Server
     from mcp.server.stdio import stdio_server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
-    from mcp.types import Tool as Offered
+    from mcp.types import Tool as McpTool
 except ModuleNotFoundError as e:
     raise missing_extra("sonde.interop.outward.mcp", "mcp") from e
 
 NEW_GAME = Tool(
     "new_game",
-    "Begin a new game and read its rules. A game that is still running is given up.",
+    "Begin a new game and read its rules. A game that is still running is abandoned.",
     {
         "type": "object",
         "properties": {
@@ -58,7 +58,7 @@ NEW_GAME = Tool(
     },
 )
 _CLIENT = {"name": "agents:human"}
-"""In a run's configuration, the client's place: a player whom nothing here can call again."""
+"""Stands for the client in the run's configuration: a player that sonde cannot call."""
 _OVER = "The game is over."
 
 
@@ -146,7 +146,7 @@ def make_server(
         tools = [tool.to_json()["function"] for tool in (NEW_GAME, games.tool)]
         return ListToolsResult(
             tools=[
-                Offered(name=tool["name"], description=tool["description"], input_schema=tool["parameters"])
+                McpTool(name=tool["name"], description=tool["description"], input_schema=tool["parameters"])
                 for tool in tools
             ]
         )

@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from sonde._util.extras import missing_extra
 from sonde.core import Env, invalid, names
-from sonde.core.types import Kind
 
-from ..session import SeatObservation, Session, resolve_env
+from ..session import SeatObservation, Session, episode_rows, resolve_env, score_outcome
 
 try:
     import skyrl_gym
@@ -74,13 +73,8 @@ class TextEnv(BaseTextEnv):
         )
 
     def get_metrics(self) -> dict[str, float]:
-        end = (self._heard[-1].outcome if self._heard else None) or {"kind": "error", "score": 0.0, "judged": None}
-        return {
-            "success": float(end["kind"] == "win" and end["judged"] is not False),
-            "score": float(end["score"]),
-            "turns": float(len(self._heard) - 1),
-            **{kind: float(end["kind"] == kind) for kind in get_args(Kind)},
-        }
+        end = self._heard[-1].outcome if self._heard else None
+        return {**score_outcome(end), "turns": float(len(self._heard) - 1)}
 
     def close(self) -> None:
         self.session.close()
@@ -93,11 +87,9 @@ def make_rows(
     model."""
     made = resolve_env(env, config)
     session = Session(made, split=split)
-    arguments = {key: value for key, value in made.config.items() if key != "name"}
-    for world in range(seed, seed + n):
-        prompt = [{"role": "user", "content": session.reset(world).text}]
-        place = {"env": made.name, "seed": world, "split": split, "config": json.dumps(arguments)}
-        named = f"sonde_{made.name}" if made.name in names() else OTHER
+    named = f"sonde_{made.name}" if made.name in names() else OTHER
+    for place in episode_rows(made, n, seed=seed, split=split):
+        prompt = [{"role": "user", "content": session.reset(place["seed"]).text}]
         yield {"prompt": prompt, "env_class": named, "reward_spec": {"method": "rule"}, **place}
 
 

@@ -14,7 +14,7 @@ each turn its own, by `OnlineSettings.credit` (`train.credit`), and otherwise eq
 trainer's weights, or the adapter if there is one (`train.online.rollout_backend`); the sampled tokens are used
 unchanged.
 
-Rewarders that need a model ask the trainer's current one. With `OnlineSettings(tools=True)` the model acts by tool
+Rewarders that need a model call the trainer's current one. With `OnlineSettings(tools=True)` the model acts by tool
 calls, in the form of its chat template.
 
 **`make_environment` is TRL's `environment_factory`**, for those who want TRL to generate: a class with the tool of the
@@ -28,7 +28,7 @@ cannot. Departures from our own play: there is no end of an episode in TRL (trl#
 return `OVER` and earn nothing; the reward is the episode's return, without credit per turn; several calls in one reply
 are several turns.
 
-TRL calls both experimental; TRL_EXPERIMENTAL_SILENCE=1 turns the warning off.
+TRL marks both as experimental; TRL_EXPERIMENTAL_SILENCE=1 turns the warning off.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class RolloutFunc:
         self.policies, self.server, self.seed = policies, server, seed
         self.played: list[list[Trajectory]] = []
         self._worlds: Counter[int] = Counter()
-        self._players: tuple[RolloutBackend, LocalBackend] | None = None
+        self._backends: tuple[RolloutBackend, LocalBackend] | None = None
         _check_settings(self.online)
         for rewarder in self.online.rewarders:
             for game in games:
@@ -113,17 +113,17 @@ class RolloutFunc:
         return list(earned)
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: play the prompts, which are repeated, group by group."""
+        """TRL's `rollout_func`: play the prompts, which TRL repeats for each episode of a group."""
         chosen, k = self._choose_tasks(prompts, trainer)
-        player, here = self._players = self._players or self._make_players(trainer)
+        backend, here = self._backends = self._backends or self._make_backends(trainer)
         version, model = f"{VERSION}{trainer.state.global_step}", trainer.model
         training = model.training
         model.eval()
         try:
-            player.publish(version)
-            self.played = play_groups(chosen, player.agent, self.policies, k)
-            player.confirm()
-            player.release()
+            backend.publish(version)
+            self.played = play_groups(chosen, backend.agent, self.policies, k)
+            backend.confirm()
+            backend.release()
             asked = _lend_model(here, version)
             brought, _ = measure_rewards(self.online.rewarders, self.games.values(), chosen, self.played, asked)
         finally:
@@ -156,8 +156,8 @@ class RolloutFunc:
             raise invalid("prompt", prompt, f"'{name} 0' to '{name} {len(game.tasks) - 1}'")
         return PlannedTask(game, game.tasks[int(index)], seed, name)
 
-    def _make_players(self, trainer: Any) -> tuple[RolloutBackend, LocalBackend]:
-        """The rollout backend, and the trainer's own model, which rewarders ask."""
+    def _make_backends(self, trainer: Any) -> tuple[RolloutBackend, LocalBackend]:
+        """The rollout backend, and the trainer's own model, which rewarders call."""
         if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise UserError("play: FSDP or DeepSpeed: got sharded weights, allowed: whole ones (DDP)")
         model, tokenizer = trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class
@@ -196,7 +196,7 @@ def make_environment(
     tool = common_tool(made, split)
 
     class SondeEnvironment:
-        """One episode at a time; TRL keeps instances and resets them."""
+        """Plays one episode at a time; TRL keeps instances and resets them."""
 
         def __init__(self) -> None:
             self._session, self._earned, self._over = Session(made, policies, split=split), 0.0, True
@@ -249,25 +249,39 @@ def _describe_field(shape: Mapping[str, Any]) -> str:
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
-ALONE = ("updates_per_rollout", "drop_flat", "keep", "by", "bandit", "replacement", "on", "overlap", "save_episodes")
-"""Settings of `train.online` that do not apply here: TRL chooses what is played and when it is trained on."""
+UNSUPPORTED = (
+    "updates_per_rollout",
+    "drop_flat",
+    "keep",
+    "by",
+    "bandit",
+    "replacement",
+    "on",
+    "overlap",
+    "save_episodes",
+)
+"""Settings of `train.online` that do not apply here: TRL decides what is played and when it trains."""
 
 
 def _check_settings(online: OnlineSettings) -> None:
-    usual = OnlineSettings()
-    for name in ALONE:
-        if getattr(online, name) != getattr(usual, name):
-            raise invalid(f"play: {name}", getattr(online, name), f"{getattr(usual, name)!r}; train.online has others")
+    default = OnlineSettings()
+    for name in UNSUPPORTED:
+        if getattr(online, name) != getattr(default, name):
+            raise invalid(
+                f"play: {name}", getattr(online, name), f"{getattr(default, name)!r}; train.online takes other values"
+            )
     if online.critic is not None:
-        raise invalid("play: credit", online.credit, "one without a critic, which train.online has")
+        raise invalid("play: credit", online.credit, "an estimator without a critic; train.online has one")
     for rewarder in online.rewarders:
         for weights in rewarder.asked_weights:
             if weights != "current":
-                raise invalid(f"play: {rewarder.called}: baseline", weights, "current; train.online has the others")
+                raise invalid(
+                    f"play: {rewarder.called}: baseline", weights, "current; train.online takes other weights"
+                )
 
 
 def _lend_model(here: LocalBackend, version: str) -> Any:
-    """The trainer's model as an agent, for rewarders that ask one; None for those that ask none."""
+    """A context that lends the trainer's model as an agent to rewarders that need one, and None to the others."""
 
     @contextmanager
     def lend_under(weights: Weights | None) -> Iterator[LLM | None]:
@@ -304,8 +318,8 @@ def _only_row(sample: Sample, online: OnlineSettings) -> Row:
     row, *more = sample.rows
     if more:
         raise UserError(
-            f"play: trajectory {sample.trajectory} has {len(sample.rows)} rows of tokens, TRL takes one: its prompts "
-            f"do not extend each other (context {online.context!r}, or a template that changes what came before); "
+            f"play: trajectory {sample.trajectory} has {len(sample.rows)} rows of tokens, TRL takes one: its "
+            f"prompts do not extend each other (context {online.context!r}, or a template that changes history); "
             "allowed: context 'full' with keep_thinking, or a template that keeps history (models.chat.templates)"
         )
     return row

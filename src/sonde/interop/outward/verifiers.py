@@ -32,14 +32,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 from sonde._util.extras import missing_extra
 from sonde.core import Action, Env, Policy, View, WorldError, invalid, make, unknown
 from sonde.core.tools import ToolCall
-from sonde.core.types import Kind
 
-from ..session import SeatObservation, Session
+from ..session import SeatObservation, Session, score_outcome
 
 try:
     import verifiers.v1 as vf
@@ -49,7 +48,7 @@ except ModuleNotFoundError as e:
 
 
 class TaskRow(vf.TaskData):
-    """The public part of a task: the environment, its number and the world seed."""
+    """The public part of a task: environment, index in the split, and world seed."""
 
     env: str
     arguments: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies it)
@@ -65,14 +64,14 @@ class SondeTaskConfig(vf.TaskConfig):
 
 
 class CalledState(vf.State):
-    """The turns that a model has taken by tool calls: name and arguments, both empty for a reply without a call."""
+    """The tool calls so far, one per turn: name and arguments, both empty for a reply without a call."""
 
     sample: int = 0
     calls: list[tuple[str, str]] = []  # noqa: RUF012
 
 
 class SondeToolset(vf.Toolset[vf.ToolsetConfig, CalledState]):
-    """The server of one rollout's tool; see the module."""
+    """The tool server of one rollout; see the module."""
 
     TOOL_PREFIX = None
 
@@ -105,7 +104,7 @@ _OVER = "The game is over. Reply in one sentence, without calling a tool."
 
 
 async def _play_calls(session: Session, row: Any, state: CalledState) -> tuple[SeatObservation, list[SeatObservation]]:
-    """The episode of a row up to the calls made so far: its opening, and its turns."""
+    """Replay the calls made so far; returns the opening and the turns."""
     opening = await session.reset_async(row.seed, index=row.index, sample=state.sample)
     turns = [await session.call_async([ToolCall(*call)] if any(call) else []) for call in state.calls]
     return opening, turns
@@ -172,9 +171,8 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
         for seat in config.seats:
             if seat not in OTHERS or seat not in self._env.spec.seats:
                 raise unknown("seats", seat, [other for other in OTHERS if other in self._env.spec.seats])
-        Session(
-            self._env, {seat: _VerifiersSeat(asked=_refuse_call) for seat in config.seats}, split=self._split
-        )  # all are filled
+        others = {seat: _VerifiersSeat(ask=_refuse_call) for seat in config.seats}
+        Session(self._env, others, split=self._split)  # raises where a seat has no policy
 
     async def setup(self, agents: Any) -> None:
         for seat in OTHERS:
@@ -187,7 +185,7 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
         turns: list[SeatObservation] = []
         async with agents.agent.interaction(task) as exchange, AsyncExitStack() as stack:
             others = {
-                seat: _VerifiersSeat(asked=_connect_agent(getattr(agents, seat), task, stack))
+                seat: _VerifiersSeat(ask=_connect_agent(getattr(agents, seat), task, stack))
                 for seat in self.config.seats
             }
             session = Session(self._env, others, split=self._split, gains=True)
@@ -204,8 +202,7 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
             _write_trace(exchange.trace, turns)
 
     async def _run_by_tools(self, task: Any, agents: Any) -> None:
-        """The model calls the tool within a segment; a segment that ends before the game does is a turn without a
-        call."""
+        """The model calls the tool within a segment; a segment that ends before the game is a turn without a call."""
         if self.config.seats:
             raise invalid("seats", self.config.seats, "none with tools: the tool server fills them itself")
         async with agents.agent.interaction(task) as exchange:
@@ -228,7 +225,8 @@ class SondeEnv(vf.Env[SondeEnvConfig]):
             trace.record_metrics({"bad_calls": float(sum(bool(c.call_defect) for c in said))})
 
 
-Asked = Callable[[str], Awaitable[str]]
+AskAgent = Callable[[str], Awaitable[str]]
+"""Send a text to an agent of verifiers and return its reply."""
 
 
 class _AgentEnded(WorldError):
@@ -241,24 +239,24 @@ class _VerifiersSeat(Policy):
 
     kind: ClassVar[str] = "users"
 
-    asked: Asked
+    ask: AskAgent
 
     async def act(self, view: View) -> Action:
-        return Action(await self.asked(view.messages[-1].content))
+        return Action(await self.ask(view.messages[-1].content))
 
 
-def _connect_agent(agent: Any, task: Any, stack: AsyncExitStack) -> Asked:
-    """Ask an agent of verifiers. Its conversation starts with its first turn, so a judge that is never called has
-    none."""
-    begun: list[Any] = []
+def _connect_agent(agent: Any, task: Any, stack: AsyncExitStack) -> AskAgent:
+    """A function that asks an agent of verifiers. Its conversation starts with its first turn, so a judge that is never
+    called has none."""
+    exchange: list[Any] = []
 
     async def ask_agent(text: str) -> str:
-        if not begun:
-            its = vf.Task(vf.TaskData(idx=task.data.idx, name=task.data.name, prompt=None))
-            begun.append(await stack.enter_async_context(agent.interaction(its)))
-        segment = await begun[0].turn(text)
+        if not exchange:
+            own_task = vf.Task(vf.TaskData(idx=task.data.idx, name=task.data.name, prompt=None))
+            exchange.append(await stack.enter_async_context(agent.interaction(own_task)))
+        segment = await exchange[0].turn(text)
         if segment.terminated:
-            raise _AgentEnded(f"the agent {begun[0].trace.agent.name!r} of verifiers ended before the episode did")
+            raise _AgentEnded(f"the agent {exchange[0].trace.agent.name!r} of verifiers ended before the episode did")
         return segment.last_reply
 
     return ask_agent
@@ -269,21 +267,13 @@ async def _refuse_call(text: str) -> str:
 
 
 def _write_trace(trace: Any, turns: list[SeatObservation]) -> None:
-    """Write the outcome to the trace. An episode that the model's side ended too early is an `error` without a
-    reward."""
+    """Write rewards, metrics and outcome to the trace. If the agent's side ended the episode early, it is an `error`
+    without a reward."""
     end = turns[-1].outcome if turns else None
-    kind = "error" if end is None else end["kind"]
     rewards = [heard.reward for heard in turns]
     if end is not None:
         trace.record_reward("return", sum(rewards))
-    trace.record_metrics(
-        {
-            "success": float(end is not None and kind == "win" and end["judged"] is not False),
-            "score": 0.0 if end is None else end["score"],
-            "turns": len(turns),
-            **{name: float(kind == name) for name in get_args(Kind)},
-        }
-    )
+    trace.record_metrics({**score_outcome(end), "turns": len(turns)})
     trace.info["turn_rewards"] = rewards
     trace.info["turn_gains"] = [heard.gain for heard in turns]
     trace.info["turn_facts"] = [dict(heard.facts) for heard in turns]
@@ -294,5 +284,5 @@ def _write_trace(trace: Any, turns: list[SeatObservation]) -> None:
 __all__ = ["SondeEnv", "SondeTaskset"]
 
 
-if __name__ == "__main__":  # verifiers starts the module of a tool server so
+if __name__ == "__main__":  # how verifiers starts a tool server
     SondeToolset.run()

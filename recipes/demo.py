@@ -28,18 +28,17 @@ from sonde.cli import tables
 from sonde.cli.progress import stage_printer
 from sonde.cli.terminal import out
 from sonde.cli.training_display import training_display
-from sonde.core import AGENT, Env, make
+from sonde.core import AGENT, make
 from sonde.core.types import Json
+from sonde.evaluation.evaluate import Evaluation, compare
+from sonde.evaluation.run_evaluation import execute_run, load_evaluation
 from sonde.models.files.fetch import fetch_model
 from sonde.models.files.shipped import SHIPPED
+from sonde.runs.run import RunConfig, prepare_run
 from sonde.train.automatic import choose_training, find_device, hold_out_tasks, read_model_facts
 from sonde.train.by_name import learn_online
 from sonde.train.collect import Game
 from sonde.viewer import write_report
-
-from .evaluation.evaluate import Evaluation, compare
-from .evaluation.run_evaluation import execute_run, load_evaluation
-from .runs.run import RunConfig, prepare_run
 
 MODEL = "model"
 """The subfolder of a training's final model."""
@@ -86,7 +85,7 @@ def main(folder: Path, size: DemoSize) -> None:
     begun, floors = time.perf_counter(), list[Path]()
     with _print_stage("1/4 random play and the reference solvers"):
         for name in size.environments:
-            spec = _make_environment(name).spec
+            spec = make(name).spec
             agents = ({"name": f"agents:{agent}"} for agent in (spec.floor, spec.reference))
             floors += [_print_run(*play_demo(name, agent, folder, size.tasks)) for agent in agents]
     with _print_stage("2/4 weights of SmolLM2-135M"):
@@ -184,10 +183,6 @@ def _in_parallel(folder: Path, size: DemoSize) -> tuple[list[Path], list[Path]]:
             return [_print_run(*future.result()) for future in playing], tests
 
 
-def _make_environment(name: str) -> Env[Any]:
-    return make(name)
-
-
 def _describe_ends(done: Evaluation) -> str:
     return ", ".join(f"{n} {kind}" for kind, n in done.kinds.items() if n)
 
@@ -201,7 +196,7 @@ def _print_stage(title: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m sonde.demo", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="eight environments, longer learning")
     parser.add_argument("--out", type=Path, help="folder (default runs/demo, runs/demo-full)")
     asked = parser.parse_args()
