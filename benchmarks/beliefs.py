@@ -81,7 +81,7 @@ class LyingCows(TabularEnv[State]):
             return [(1.0, self._go_on(state, "That is no code.", result="invalid"))]
         if guess is None:
             told = Frozen({AGENT: "I found no <Answer> ... </Answer>, so the game ends here."})
-            return [(1.0, Step(state, told, info=Frozen(result="format"), outcome=Outcome("format")))]
+            return [(1.0, Step(state, told, info=Frozen(result="unreadable"), outcome=Outcome("unreadable")))]
         if guess == state.code:
             told, rewards = Frozen({AGENT: f"{guess} is the code."}), Frozen({AGENT: 1.0})
             return [(1.0, Step(state, told, rewards, Frozen(result="win", guess=guess), Outcome("win", 1.0)))]
@@ -92,7 +92,7 @@ class LyingCows(TabularEnv[State]):
 
     def _go_on(self, state: State, told: str, **info: Any) -> Step:
         after = State(state.code, state.turn + 1)
-        outcome = None if after.turn < self.max_turns else Outcome("timeout", truncated="turns")
+        outcome = None if after.turn < self.max_turns else Outcome("out_of_turns", truncated="turns")
         words = f"{told} Guesses left: {self.max_turns - after.turn}."
         return Step(after, Frozen({AGENT: words}), info=Frozen(info), outcome=outcome)
 

@@ -97,7 +97,7 @@ def test_model(model: str, valued: bool = False) -> tuple[list[float], float]:
     played = collect_trajectories(env, {AGENT: make_player(model, **values)}, env.tasks("test")[:TESTS])
     won = evaluate(played, gains=False).metrics["success"]
     assert won is not None
-    read = sum(t.outcome is not None and t.outcome.kind != "format" for t in played) / len(played)
+    read = sum(t.outcome is not None and t.outcome.kind != "unreadable" for t in played) / len(played)
     return [round(value, 3) for value in (won.mean, won.low, won.high)], round(read, 3)
 
 

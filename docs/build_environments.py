@@ -198,7 +198,7 @@ def _rules(name: str, env: Env[Any]) -> str:
         f"{first} and ends with {last}."
     )
     unread = EnvProbe(env=env, episodes=1).play_episode(0, lambda view, _: "hello", "catalogue")
-    if unread.outcome is not None and unread.outcome.kind == "format":
+    if unread.outcome is not None and unread.outcome.kind == "unreadable":
         numbers += " A message without `<Answer> ... </Answer>` ends the episode."
     return "".join(f"- **{label}:** {text}\n" for label, text in lines.items()) + f"\n{numbers}\n"
 

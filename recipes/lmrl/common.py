@@ -117,7 +117,7 @@ def list_returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
         "returns": [earned[i : i + k] for i in range(0, len(earned), k)],
         "success": sum(t.outcome is not None and t.outcome.success for t in found) / len(found),
         "length": len(turns) / len(found),
-        "invalid": sum(turn.info.get("result") in ("invalid", "format") for turn in turns) / len(turns),
+        "invalid": sum(turn.info.get("result") in ("invalid", "unreadable") for turn in turns) / len(turns),
     }
 
 

@@ -291,7 +291,9 @@ def test_config(config: Config, out: Path, opponent: str | None, quick: bool) ->
         "episodes": len(played),
         "reward": sum(turn.rewards.get(AGENT, 0.0) for turn in turns) / len(played),
         "victories %": 100 * sum(t.outcome is not None and t.outcome.success for t in played) / len(played),
-        "illegal %": 100 * sum(turn.info.get("result") in ("invalid", "format") for turn in turns) / max(1, len(turns)),
+        "illegal %": 100
+        * sum(turn.info.get("result") in ("invalid", "unreadable") for turn in turns)
+        / max(1, len(turns)),
         "length": len(turns) / len(played),
     }
 

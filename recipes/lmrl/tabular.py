@@ -81,7 +81,7 @@ def list_moves(
     env, found = task.game(), list[Move]()
     for t in played:
         places = [place_of(ep) for ep in Episode.stages(env, t) if ep.to_act == AGENT]
-        cut = t.outcome is not None and t.outcome.kind == "timeout"
+        cut = t.outcome is not None and t.outcome.kind == "out_of_turns"
         after = [*places[1:], places[-1] if cut else None]
         rows = [(turn.text, turn.rewards.get(AGENT, 0.0)) for turn in t.turns]
         to_go, mine = 0.0, list[Move]()

@@ -189,7 +189,7 @@ def success_if_legal(e: Evaluation) -> float:
 
 
 def is_legal(row: Any) -> bool:
-    return row.kind != "format" and not row.called.get("invalid")
+    return row.kind != "unreadable" and not row.called.get("invalid")
 
 
 # --- reports ---------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from sonde.train.training import Learning, Training
 NAME = "smollm2"
 REPLY = 16
 """Tokens of the longest answer; a legal one has about 9."""
-UNREAD = ("format", "invalid")
+UNREAD = ("unreadable", "invalid")
 AT = (0.7, 0.0)
 """The temperatures of the tests: the paper's, and greedy play, which shows what sharpening alone would bring."""
 

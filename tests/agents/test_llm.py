@@ -175,14 +175,14 @@ def test_reasoning_that_was_never_closed_says_nothing() -> None:
     _, ep = play_episode(1, model=Scripted(lines=("<think>surely <Answer>A1</Answer>",), finish="length"))
     assert ep.turns[0].text == ""
     assert ep.outcome is not None
-    assert (ep.outcome.kind, ep.outcome.truncated) == ("format", "tokens")
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("unreadable", "tokens")
 
 
 @each("finish, flag", [("length", "tokens"), ("stop", "")])
-def test_a_format_failure_by_the_token_limit_is_flagged(finish: str, flag: str) -> None:
+def test_an_unreadable_answer_by_the_token_limit_is_flagged(finish: str, flag: str) -> None:
     _, ep = play_episode(1, model=Scripted(lines=("<Think>I could shoot at",), finish=finish))
     assert ep.outcome is not None
-    assert (ep.outcome.kind, ep.outcome.truncated) == ("format", flag)
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("unreadable", flag)
 
 
 def test_an_answer_that_the_limit_cut_behind_is_an_answer() -> None:

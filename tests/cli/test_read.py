@@ -59,4 +59,4 @@ def test_what_is_not_there_is_said() -> None:
     )
     assert "--outcome: unknown name 'won'" in failure("read", "run", "--outcome", "won")
     assert "-n: got 0, allowed: 1 or more" in failure("read", "run", "-n", "0")
-    assert "timeout" in run("read", "run", "--outcome", "timeout")
+    assert "out_of_turns" in run("read", "run", "--outcome", "out_of_turns")

@@ -85,11 +85,11 @@ class Parley(Env[State]):
         if state.speaker == "host":
             after = State(state.secret, state.turn, AGENT)
             done = state.turn == self.max_turns
-            return Step(after, {AGENT: text}, {"host": 0.5}, outcome=Outcome("timeout") if done else None)
+            return Step(after, {AGENT: text}, {"host": 0.5}, outcome=Outcome("out_of_turns") if done else None)
         if text == "tell nobody":
             return Step(State(state.secret, state.turn, None), {AGENT: "Silence."})
         if not text.isdecimal():
-            return Step(State(state.secret, state.turn, None), {AGENT: "No number."}, outcome=Outcome("format"))
+            return Step(State(state.secret, state.turn, None), {AGENT: "No number."}, outcome=Outcome("unreadable"))
         if int(text) == state.secret:
             info, outcome = {"result": "win"}, Outcome("win", 1.0)
             return Step(State(state.secret, state.turn, None), {AGENT: "Yes!"}, {AGENT: 1.0}, info, outcome)
@@ -184,7 +184,7 @@ def test_a_win_ends_the_episode() -> None:
 
 def test_another_seat_may_end_the_episode() -> None:
     ep = play_episode(9, 9, 9)
-    assert ep.outcome == Outcome("timeout")
+    assert ep.outcome == Outcome("out_of_turns")
     assert len(ep.turns) == 3
     assert ep.turns[-1].acts[-1].seat == "host"
 
@@ -194,14 +194,14 @@ def test_an_end_without_an_outcome_is_a_defect() -> None:
         begin_episode().step("tell nobody")
 
 
-def test_a_format_failure_cut_by_the_token_limit_is_flagged() -> None:
+def test_an_unreadable_answer_cut_by_the_token_limit_is_flagged() -> None:
     cut = Completion(text="I think that", finish="length")
     stopped = Completion(text="I think that", finish="stop")
     assert begin_episode().step(Action("I think that", completions=(cut,))).outcome == Outcome(
-        "format", truncated="tokens"
+        "unreadable", truncated="tokens"
     )
-    assert begin_episode().step(Action("I think that", completions=(stopped,))).outcome == Outcome("format")
-    assert begin_episode().step(Action("I think that", completions=(cut, stopped))).outcome == Outcome("format")
+    assert begin_episode().step(Action("I think that", completions=(stopped,))).outcome == Outcome("unreadable")
+    assert begin_episode().step(Action("I think that", completions=(cut, stopped))).outcome == Outcome("unreadable")
     assert begin_episode().step(Action("4", completions=(cut,))).outcome == Outcome("win", 1.0)
 
 

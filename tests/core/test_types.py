@@ -96,7 +96,7 @@ def test_success_is_a_win_that_no_judge_denied() -> None:
     assert Outcome("win", 1.0).success
     assert Outcome("win", 1.0, judged=True).success
     assert not Outcome("win", 1.0, judged=False).success
-    assert not any(Outcome(kind).success for kind in ("loss", "format", "timeout", "error"))  # type: ignore[arg-type]
+    assert not any(Outcome(kind).success for kind in ("loss", "unreadable", "out_of_turns", "error"))  # type: ignore[arg-type]
 
 
 def test_a_turn_sums_up_its_acts() -> None:

@@ -66,7 +66,7 @@ def test_mazes_are_walked_again(tmp_path: Path) -> None:
     assert not found.left_out
     assert [turn.text for turn in home.turns] == ["move left", "move down"] and list_rewards(home) == [-1.0, 0.0]
     assert home.outcome is not None and home.outcome.success and home.tags == {"from": "line 1"}
-    assert cut.outcome is not None and cut.outcome[0] == "timeout" and cut.outcome.truncated == "turns"
+    assert cut.outcome is not None and cut.outcome[0] == "out_of_turns" and cut.outcome.truncated == "turns"
     assert (again.task, again.sample) == (home.task, 1) and len({home.id, cut.id, again.id}) == 3
 
 

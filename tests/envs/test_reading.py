@@ -32,7 +32,7 @@ TALKS = (
 )  # fmt: skip
 IN_TAGS = tuple(name for name in names("envs") if name not in MOVES + TALKS)
 LIBRARIES = {"chess": "chess"}
-UNREAD = ("invalid", "format")
+UNREAD = ("invalid", "unreadable")
 PLACES = re.compile("(?<![A-Za-z])[XY](?![A-Za-z])")
 
 
@@ -166,7 +166,7 @@ def check_step(s: Situation, text: str, kind: str, form: str) -> None:
     if kind == "X":
         assert step == wanted, text
     elif kind == "no answer":
-        assert step.outcome is not None and step.outcome.kind == "format", text
+        assert step.outcome is not None and step.outcome.kind == "unreadable", text
     else:
         assert kind == "invalid", form
         is_none(s, step)
@@ -205,7 +205,7 @@ def test_codes_cells_and_questions(name: str, plain: str, form: str) -> None:
     if name == "twenty_questions_answerer":
         ep = ep.step("Is it a kind of food?")
     wanted = ep.env.step(ep.state, tag_answer(plain), Rng(0))
-    assert wanted.info["result" if "result" in wanted.info else "action"] not in ("invalid", "format", None)
+    assert wanted.info["result" if "result" in wanted.info else "action"] not in ("invalid", "unreadable", None)
     assert ep.env.step(ep.state, tag_answer(form), Rng(0)) == wanted
 
 

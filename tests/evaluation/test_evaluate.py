@@ -79,15 +79,13 @@ def metric_value(e: Evaluation, name: str) -> float:
 
 def test_success_and_pass_at_k() -> None:
     e = by_hand()
-    assert e.kinds == {"win": 2, "loss": 0, "format": 1, "timeout": 1, "error": 1, "missing": 1}
+    assert e.kinds == {"win": 2, "loss": 0, "unreadable": 1, "out_of_turns": 1, "error": 1, "missing": 1}
     assert (e.n_tasks, e.k, len(e.rows)) == (3, 2, 5)
     assert metric_value(e, "success") == pytest.approx(1 / 3)
     assert metric_value(e, "pass@1") == pytest.approx(1 / 3)
     assert metric_value(e, "pass@2") == pytest.approx(2 / 3)
     assert "pass@3" not in e.metrics
-    assert metric_value(e, "format_failure") == pytest.approx(1 / 6), (
-        "what is missing is a failure, but not one of format"
-    )
+    assert metric_value(e, "unreadable") == pytest.approx(1 / 6), "what is missing is a failure, but not one of format"
     success = e.metrics["success"]
     assert success is not None
     assert (success.low, success.high) == pytest.approx((0.0968, 0.7000), abs=5e-5)
@@ -110,7 +108,7 @@ def test_turns() -> None:
     assert metric_value(e, "turns_to_win") == 1.5
     assert [point.mean for point in e.within] == pytest.approx((1 / 6, 2 / 6, 2 / 6))
     assert [(r.index, r.sample, r.kind, r.turns, r.score) for r in e.rows] == [
-        (0, 0, "win", 2, 1.0), (0, 1, "timeout", 3, 0.0), (1, 0, "format", 1, 0.0), (2, 0, "win", 1, 1.0),
+        (0, 0, "win", 2, 1.0), (0, 1, "out_of_turns", 3, 0.0), (1, 0, "unreadable", 1, 0.0), (2, 0, "win", 1, 1.0),
         (2, 1, "error", 1, 0.0),
     ]  # fmt: skip
     assert e.rows[1].truncated == "turns"
@@ -202,7 +200,7 @@ def test_breaking_off_never_beats_playing_where_every_turn_costs() -> None:
     env = sonde.make("wordle", preset="lmrl")
     task = env.tasks("test")[0]
     lost = play_answers(env, task, 1, *["t r i e d"] * 6)
-    assert lost.outcome is not None and lost.outcome.kind == "timeout"
+    assert lost.outcome is not None and lost.outcome.kind == "out_of_turns"
     cut = play_answers(env, task, 1, error="WorldError: gone")
     found = [evaluate([play_answers(env, task, 0, " ".join(str(task.hidden))), t], gains=False) for t in (lost, cut)]
     # A win at once costs nothing, a loss 6; so does an error, and a record that is not there.

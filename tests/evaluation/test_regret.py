@@ -80,7 +80,7 @@ def test_regret_of_a_lock_counts_failed_attempts() -> None:
 
 
 @each("kind", ["expected", "realised"])
-def test_what_a_format_failure_misses_is_regret(kind: Any) -> None:
+def test_what_an_unreadable_answer_misses_is_regret(kind: Any) -> None:
     best = 0.35 + 0.65 * 0.005
     t = play_episode(RIVER, LABELS, "B", "B", "B", "no tag")
     # Round 1 in full, round 2 its first step and the 0.005 of its last, round 3 not played.

@@ -91,7 +91,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tup
 @pytest.mark.parametrize(
     ("lines", "column", "option", "shown"),
     [
-        (("Hm.",), "unreadable %", "--outcome format", "Hm."),
+        (("Hm.",), "unreadable %", "--outcome unreadable", "Hm."),
         (("<Answer>no code</Answer>",), "invalid %", "--reply invalid", "result invalid"),
         (("I'm sorry, but I can't help with that.",), "refused %", "--reply refused", "I can't help with that"),
         (("<think>so many codes",), "reasoning only %", "--reply reasoning_only", "(reasoning only) so many codes"),

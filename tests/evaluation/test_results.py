@@ -123,7 +123,7 @@ def test_deciding_is_winning_where_enough_was_known() -> None:
     rows = [
         make_row("a", entropy=(3.0, 1.0, 0.0)),  # one bit left before its second turn, won
         make_row("b", entropy=(3.0, 1.1, 0.0)),  # knew it with the answer only
-        make_row("c", entropy=(3.0, 0.5, 0.5), kind="timeout"),
+        make_row("c", entropy=(3.0, 0.5, 0.5), kind="out_of_turns"),
         make_row("c", entropy=(3.0, 0.0, 0.0), sample=1),
         make_row("d", entropy=None),
     ]
@@ -135,7 +135,7 @@ def test_deciding_is_winning_where_enough_was_known() -> None:
 def test_following_is_saying_what_can_be_read_and_is_allowed() -> None:
     rows = [
         make_row("a", called={"invalid": (0, 2), "repeated": (1,)}),
-        make_row("b", kind="format", turns=2),
+        make_row("b", kind="unreadable", turns=2),
         make_row("c", turns=0),
     ]
     found = results.follow_rate(rows)

@@ -228,7 +228,7 @@ def test_replies_that_could_be_read(recipe: SimpleNamespace) -> None:
     assert chatty.turns_read == wrong.turns_read == chatty.fine.mean == wrong.fine.mean == 0.0
     assert right.turns_read == right.fine.mean == 1.0
     assert right.named == {"amber": 1.0} and chatty.named == {}
-    assert chatty.evaluation.kinds["format"] == 5 and right.evaluation.turns_played["mean"] == 11
+    assert chatty.evaluation.kinds["unreadable"] == 5 and right.evaluation.turns_played["mean"] == 11
 
 
 def test_report_of_objectives(recipe: SimpleNamespace) -> None:

@@ -92,7 +92,7 @@ class Duet(Env[Talk]):
         if text == state.secret:
             return Step(Talk(state.secret, turn, ""), Frozen({AGENT: "yes"}), outcome=Outcome("win", 1.0))
         if turn == 3:
-            return Step(Talk(state.secret, turn, ""), outcome=Outcome("timeout", truncated="turns"))
+            return Step(Talk(state.secret, turn, ""), outcome=Outcome("out_of_turns", truncated="turns"))
         return Step(Talk(state.secret, turn, "user"), Frozen(user=f"not {text}"))
 
 

@@ -38,7 +38,7 @@ from tests.cases import each
 from ..train.trajectories import call
 
 GAME = sonde.make("mastermind", length=3, digits=5, max_turns=6)
-FULL, FILTERED = Outcome("timeout", truncated="context"), Outcome("error", truncated="filter")
+FULL, FILTERED = Outcome("out_of_turns", truncated="context"), Outcome("error", truncated="filter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def play_turns(turns: int, *, refused: bool = False, k: int = 1) -> list[Traject
         (3, True, FILTERED, ""),
         (0, True, FILTERED, ""),
         (0, False, Outcome("error"), "ContextFull: agent: no room"),
-        (6, False, Outcome("timeout", truncated="turns"), ""),
+        (6, False, Outcome("out_of_turns", truncated="turns"), ""),
     ],
 )
 def test_how_such_an_episode_is_recorded(turns: int, refused: bool, outcome: Outcome, said: str) -> None:
@@ -111,7 +111,7 @@ def test_what_it_costs_in_an_evaluation() -> None:
     env = sonde.make("maze", preset="lmrl")
     agent = Talks(turns=4)
     found = evaluate(collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:2], Plan(k=2)))
-    assert (found.kinds["timeout"], found.kinds["error"]) == (4, 0)
+    assert (found.kinds["out_of_turns"], found.kinds["error"]) == (4, 0)
     values = {name: found.metrics[name] for name in ("score", "context_full", "filtered", "success")}
     means = {name: value and value.mean for name, value in values.items()}
     assert means == {"score": -env.spec.max_turns, "context_full": 1.0, "filtered": 0.0, "success": 0.0}
@@ -122,13 +122,13 @@ def test_what_is_learned_from_it() -> None:
     """It is compared with the others of its group, and costs what its rewards say."""
     cut, whole = play_turns(2, k=2), play_turns(6, k=4)[2:]
     group = [*cut, *whole]
-    mix = RewardMix({"success": 1.0, "timeout": -1.0, "turns": -0.1})
+    mix = RewardMix({"success": 1.0, "out_of_turns": -1.0, "turns": -0.1})
     one = PlannedTask(Game(GAME, GAME.tasks("test"), "mastermind"), group[0].task, 0, "mastermind")
     [got] = assign_credit([one], [group], OnlineSettings(k=4, rewards=mix))
     assert [len(s.rewards) for s in got.samples] == [2, 2, 6, 6]
     assert [sum(s.rewards) for s in got.samples] == pytest.approx([-1.2, -1.2, -1.6, -1.6])
     assert got.sums["context_full"] == (2.0, 4.0) and got.sums["errors"] == (0.0, 4.0)
-    assert [s.kind for s in got.samples] == ["timeout"] * 4
+    assert [s.kind for s in got.samples] == ["out_of_turns"] * 4
     assert [s.cut for s in got.samples] == [False, False, True, True], "what follows is not worth what it might be"
 
     refused = play_turns(2, refused=True, k=2)
@@ -139,7 +139,7 @@ def test_what_is_learned_from_it() -> None:
 def test_offline_data_has_it() -> None:
     group = play_turns(3, k=2)
     made, report = make_samples(group)
-    assert (len(made), report.errors) == (2, 0) and named_rewards(group[0])["timeout"].tolist() == [0.0, 0.0, 1.0]
+    assert (len(made), report.errors) == (2, 0) and named_rewards(group[0])["out_of_turns"].tolist() == [0.0, 0.0, 1.0]
     assert make_samples(play_turns(3, refused=True))[1].errors == 1
     line = compute_statistics(group).total
     assert (line.trajectories, line.failed, line.turns) == (2, 0, 3.0)

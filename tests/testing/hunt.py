@@ -90,12 +90,12 @@ class Hunt(TabularEnv[State]):
         guess = self.read(text)
         after = State(state.word, state.turn + 1)
         if guess is None:
-            told, info = Frozen({AGENT: "No answer."}), Frozen(result="format")
-            return [(1.0, Step(State(state.word, self.max_turns), told, info=info, outcome=Outcome("format")))]
+            told, info = Frozen({AGENT: "No answer."}), Frozen(result="unreadable")
+            return [(1.0, Step(State(state.word, self.max_turns), told, info=info, outcome=Outcome("unreadable")))]
         if guess == state.word:
             told, reward, info = Frozen({AGENT: "Yes."}), Frozen({AGENT: self.prize}), Frozen(result="win")
             return [(1.0, Step(State(state.word, self.max_turns), told, reward, info, Outcome("win", 1.0)))]
-        outcome = Outcome("timeout", truncated="turns") if after.turn == self.max_turns else None
+        outcome = Outcome("out_of_turns", truncated="turns") if after.turn == self.max_turns else None
         if guess not in WORDS:
             told, info = Frozen({AGENT: "No word."}), Frozen(result="invalid")
             return [(1.0, Step(after, told, info=info, outcome=outcome))]

@@ -92,7 +92,7 @@ class Refereed(Env[Talk]):
     def step(self, state: Talk, text: str, rng: Rng) -> Step:
         if not state.listening:
             over = state.asked == self.max_turns
-            outcome = Outcome("timeout", truncated="turns") if over else None
+            outcome = Outcome("out_of_turns", truncated="turns") if over else None
             return Step(Talk(state.word, state.asked), Frozen({AGENT: text}), outcome=outcome)
         if text == self.say(state.word):
             end = Talk(state.word, self.max_turns + 1)

@@ -77,7 +77,7 @@ class Asking(TabularEnv[State]):
             end = Outcome("win", 1.0) if won else Outcome("loss")
             return Step(after, Frozen({AGENT: "won" if won else "lost"}), Frozen({AGENT: end.score}), Frozen(), end)
         told = Frozen({AGENT: state.colour if text == "ask" else "again"})
-        outcome = Outcome("timeout", truncated="turns") if after.over else None
+        outcome = Outcome("out_of_turns", truncated="turns") if after.over else None
         return Step(after, told, Frozen({AGENT: 0.0}), Frozen(result="asked" if text == "ask" else "invalid"), outcome)
 
     def reset(self, task: Task, rng: Rng) -> State:

@@ -136,7 +136,7 @@ def test_own_play_that_stop_words_cut_is_trained_on_as_it_was_sampled(model: str
     assert any(chat.decode_ids(c.ids) != c.text for c in calls)
     found = prepare_data("kto", episodes, chat)
     assert found.rows.agent_tokens == sum(
-        len(c.ids) for t in episodes if t.outcome and t.outcome.kind not in ("error", "format")
+        len(c.ids) for t in episodes if t.outcome and t.outcome.kind not in ("error", "unreadable")
         for act in t.acts for c in act.action.completions
     )  # fmt: skip
 

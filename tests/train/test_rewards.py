@@ -23,14 +23,18 @@ def test_named_rewards_of_a_game_won_in_two_turns() -> None:
     named = named_rewards(play("wordle", "toast", "<Answer>blank</Answer>", "<Answer>toast</Answer>"))
     assert {name: values.tolist() for name, values in named.items() if name not in ("env", "score")} == {
         "turns": [1, 1], "extra_turns": [1, 1], "invalid": [0, 0], "repeated": [0, 0], "success": [0, 1],
-        "loss": [0, 0], "format": [0, 0], "timeout": [0, 0],
+        "loss": [0, 0], "unreadable": [0, 0], "out_of_turns": [0, 0],
     }  # fmt: skip
     assert named["env"].sum() == named["score"][-1] == 1.0
 
 
 def test_named_rewards_of_an_answer_that_cannot_be_read() -> None:
     named = named_rewards(play("wordle", "toast", "no idea"))
-    assert named["format"].tolist() == [1] and named["success"].tolist() == [0] and named["extra_turns"].tolist() == [0]
+    assert (
+        named["unreadable"].tolist() == [1]
+        and named["success"].tolist() == [0]
+        and named["extra_turns"].tolist() == [0]
+    )
 
 
 def asked() -> Trajectory:
@@ -64,13 +68,13 @@ def test_a_game_of_one_turn_costs_nothing() -> None:
 
 
 def test_a_mix_of_rewards_is_weighted_turn_by_turn() -> None:
-    mix = RewardMix({"success": 1.0, "turns": -0.02, "format": -0.5})
-    named = {"success": [0, 0, 1], "turns": [1, 1, 1], "format": np.zeros(3), "unused": [9]}
+    mix = RewardMix({"success": 1.0, "turns": -0.02, "unreadable": -0.5})
+    named = {"success": [0, 0, 1], "turns": [1, 1, 1], "unreadable": np.zeros(3), "unused": [9]}
     assert mix(named) == pytest.approx([-0.02, -0.02, 0.98])
     assert RewardMix()({"success": [0, 1]}).tolist() == [0, 1]
-    both = RewardMix({"turns": -0.02}, every={"success": 1.0, "format": -0.5})
-    assert both(named) == pytest.approx([0.98, 0.98, 0.98]) and both.names == {"turns", "success", "format"}
-    assert both.to_json() == {"turns": -0.02, "every": {"success": 1.0, "format": -0.5}}
+    both = RewardMix({"turns": -0.02}, every={"success": 1.0, "unreadable": -0.5})
+    assert both(named) == pytest.approx([0.98, 0.98, 0.98]) and both.names == {"turns", "success", "unreadable"}
+    assert both.to_json() == {"turns": -0.02, "every": {"success": 1.0, "unreadable": -0.5}}
 
 
 def test_bad_mixes_are_refused() -> None:

@@ -92,7 +92,7 @@ def test_long_ones_are_left_out_before_the_best_is_sought() -> None:
 
 
 def test_an_episode_in_which_the_agent_said_nothing_is_short_and_never_rejected() -> None:
-    silent = trajectory([], Outcome("timeout", truncated="context"), sample=2)
+    silent = trajectory([], Outcome("out_of_turns", truncated="context"), sample=2)
     won, lost = with_tokens(played(2), 50), with_tokens(played(2, LOSS, sample=1), 50)
     assert select_successes([silent, won], SFTRule(max_tokens=100)).counts.too_long == 0
     [pair] = select_pairs([won, lost, silent], PairRule(per_task=2, max_tokens=100)).pairs
@@ -159,7 +159,7 @@ def test_the_best_over_what_is_clearly_lower() -> None:
     assert {p.chosen.sample for p in select_pairs(games).pairs} == {1}
     assert rejected(games) == {0, 2, 5, 6, 8}
     assert rejected(games, PairRule(slower=5)) == {2, 5, 6, 8}
-    assert rejected(games, PairRule(negatives=("loss", "format"))) == {0, 5, 6, 7, 8}
+    assert rejected(games, PairRule(negatives=("loss", "unreadable"))) == {0, 5, 6, 7, 8}
     assert rejected(games, PairRule(negatives=())) == {0, 6}
 
 
@@ -282,7 +282,7 @@ def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]],
         assert best.group == lower.group and best in won
         assert len(best.turns) == min(len(t.turns) for t in won if t.group == best.group)
         assert (best is lower) <= published
-        assert lower.outcome and lower.outcome.kind not in ("format", "error")
+        assert lower.outcome and lower.outcome.kind not in ("unreadable", "error")
         assert best is lower or lower not in won or len(lower.turns) - len(best.turns) >= (20 if published else 3)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sonde.core import AGENT, Act, Action, Completion, Frozen, Outcome, Task, Trajectory, Turn
 
-WIN, LOSS, TIMEOUT = Outcome("win", 1.0), Outcome("loss"), Outcome("timeout", truncated="turns")
-FORMAT, ERROR = Outcome("format"), Outcome("error")
+WIN, LOSS, TIMEOUT = Outcome("win", 1.0), Outcome("loss"), Outcome("out_of_turns", truncated="turns")
+FORMAT, ERROR = Outcome("unreadable"), Outcome("error")
 
 
 def call(ids: Iterable[int], prompt: Iterable[int] = (), shared: int = 0, **more: Any) -> Completion:

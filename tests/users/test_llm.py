@@ -123,7 +123,7 @@ def test_a_claimed_goal_is_not_a_win_until_it_is_judged() -> None:
 
 def test_a_claim_that_answers_no_guess_is_asked_for_again() -> None:
     (first, _) = play_messages(fake("Goal reached", "yes"), "Is it alive?", max_turns=1)
-    assert first.outcome and first.outcome.kind == "timeout"
+    assert first.outcome and first.outcome.kind == "out_of_turns"
     assert (first.turns[0].info["answer"], first.turns[0].info["retries"]) == ("yes", 1)
 
 

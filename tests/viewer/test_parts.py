@@ -38,8 +38,8 @@ def row(name: str, kind: str = "win", turns: int = 3, gains: tuple[Gain, ...] | 
     [
         (2.0, 2.0, "counts", ""),
         (2.5, 2.0, "counts", ""),
-        (0.0, 0.0, "format", ""),
-        (0.0, 2.0, "format", "format"),
+        (0.0, 0.0, "unreadable", ""),
+        (0.0, 2.0, "unreadable", "unreadable"),
         (0.0, 2.0, "invalid", "invalid"),
         (0.0, 2.0, "outside", "invalid"),
         (0.0, 2.0, "repeat", "nothing"),
@@ -53,12 +53,12 @@ def test_the_cause_of_a_loss(expected: float, best: float, result: str, why: str
 
 def test_losses_are_means_per_episode_and_add_up_to_what_was_on_offer() -> None:
     a = row("a", gains=(gain(1.0, 3.0, 2.0), gain(1.0, 1.0, 1.0)), entropy=(3.0, 1.0, 0.0))
-    b = row("b", "format", gains=(gain(0.0, 3.0),), entropy=(3.0, 3.0))
+    b = row("b", "unreadable", gains=(gain(0.0, 3.0),), entropy=(3.0, 3.0))
     unplayed = row("c", "error")
-    found = compute_losses([a, b, unplayed], {"a": ["counts", "win"], "b": ["format"], "c": []}, 3)
+    found = compute_losses([a, b, unplayed], {"a": ["counts", "win"], "b": ["unreadable"], "c": []}, 3)
     assert found is not None
     assert found.taken == (0.5, 0.5, 0.0)
-    assert found.lost["poor"] == (1.0, 0.0, 0.0) and found.lost["format"] == (1.5, 0.0, 0.0)
+    assert found.lost["poor"] == (1.0, 0.0, 0.0) and found.lost["unreadable"] == (1.5, 0.0, 0.0)
     assert sum(found.lost["nothing"]) == sum(found.lost["invalid"]) == 0.0
     assert found.best_bits == 3.5  # (3 + 1 + 3) / 2
     assert (found.prior, found.unknown) == (3.0, 1.5)
@@ -80,8 +80,8 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
         row("long win", turns=5, index=0, gains=good),
         row("short win", turns=2, index=1, gains=good),
         row("other short win", turns=2, index=2, gains=good),
-        row("loss", "timeout", turns=6, index=3, gains=good),
-        row("mumble", "format", turns=1, index=4, gains=good),
+        row("loss", "out_of_turns", turns=6, index=3, gains=good),
+        row("mumble", "unreadable", turns=1, index=4, gains=good),
         row("poor", "loss", turns=1, index=5, gains=bad),
     ]
     found = [(reason, r.task) for reason, r in choose_episodes(rows, 5)]

@@ -239,7 +239,7 @@ def test_no_episode_need_be_shown(folders: list[Path], tmp_path: Path) -> None:
 def test_a_run_of_which_nothing_was_played(tmp_path: Path) -> None:
     folder = play(tmp_path, "random")
     saved = orjson.loads((folder / EVALUATION).read_bytes())
-    left = ("success", "pass@2", "turns", "format_failure")
+    left = ("success", "pass@2", "turns", "unreadable")
     metrics = {name: value if name in left else None for name, value in saved["metrics"].items()}
     kinds = {kind: 6 if kind == "missing" else 0 for kind in saved["kinds"]}
     rewrite(folder, rows=[], metrics=metrics, entropy=None, kinds=kinds)

@@ -56,7 +56,7 @@ def strip_thinking(said: str) -> str:
 def rejection_reason(ep: Episode) -> str | None:
     """Why the last line was rejected, from the first sentence of the environment's reply; None if it was accepted."""
     result = ep.turns[-1].info.get("result")
-    if result == "format":
+    if result == "unreadable":
         return "That is no answer"
     told = strip_tags(ep.view().messages[-1].content)
     return told.partition("\n")[0].partition(". ")[0].rstrip(".") if result == "invalid" else None

@@ -87,7 +87,6 @@ DATASET_COMMANDS = (
     Entry(None, "lmrl", "dataset:LmrlDatasetCommand", "sonde dataset lmrl maze --n 40 --out maze-data"),
     Entry(
         None, "mtp", "puzzles:PuzzlesCommand",
-        'Read tasks of Multi-Turn Puzzles from a file, and write them as a file for --tasks-file.',
         "sonde dataset mtp word_guess --from published.jsonl --out tasks.json",
     ),
     Entry(

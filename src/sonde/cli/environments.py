@@ -50,7 +50,7 @@ LISTED = {"paprika": TITLES["paprika"], **TITLES}
 """Suites as `sonde list` shows them, the one with the most environments first."""
 SETTINGS = "settings"
 _BAR = 24
-_ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "timeout": ("Out of turns", "red")}
+_ENDS = {"win": ("You have won", "green"), "loss": ("You have lost", "red"), "out_of_turns": ("Out of turns", "red")}
 _TILES = {"g": "bold white on green4", "y": "bold black on gold1", "b": "bold white on grey35"}
 _SHORT = {"cellular_automata": "In short, type the eight new states in that order, for example 01101110."}
 """Hints at a shorter answer that `Env.say` accepts, where the usual one is long to type."""

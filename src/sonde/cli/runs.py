@@ -232,7 +232,7 @@ class ReadCommand:
     n: Annotated[int, Option("-n", help="Number of episodes.")] = 1
     task: Annotated[int | None, Option(help="Only the task with this index.")] = None
     outcome: Annotated[
-        str | None, Option(help="Only episodes with this outcome: win, loss, timeout, format, error.")
+        str | None, Option(help="Only episodes with this outcome: win, loss, out_of_turns, unreadable, error.")
     ] = None
     reply: Annotated[
         str | None,

@@ -299,7 +299,7 @@ def _format_share(e: Evaluation, name: str) -> str:
 
 
 _FAULTS = {
-    "unreadable %": "format_failure",
+    "unreadable %": "unreadable",
     "invalid %": "invalid",
     "refused %": "refused",
     "truncated %": "cut",
@@ -311,7 +311,7 @@ _FAULTS = {
 _IF_ANY = {**_FAULTS, "unclear %": "not_understood", "unknown %": "not_known", "model %": "by_model"}
 """Columns that are shown only where a value is above 0, with their metrics."""
 _IF_ANY_MEANS = {
-    "unreadable %": "episodes that ended because no answer was readable: sonde read RUN --outcome format.",
+    "unreadable %": "episodes that ended because no answer was readable: sonde read RUN --outcome unreadable.",
     "invalid %": "turns that the rules did not allow: sonde read RUN --reply invalid.",
     "unclear %": "turns whose message the user did not understand: sonde read RUN --reply not_understood.",
     "unknown %": "turns whose question the user could not answer: sonde read RUN --reply not_known.",
@@ -471,7 +471,7 @@ def stage_table(outcome: PipelineResult) -> Group:
             table.add_row(
                 name, e.label, format_interval(e.metrics["success"], 1, True),
                 format_mean(e.metrics.get(f"pass@{e.k}"), 2), format_interval(e.metrics.get("turns"), 1),
-                _format_share(e, "format_failure"),
+                _format_share(e, "unreadable"),
             )  # fmt: skip
     gains = [Text(f"{g.env_name}: {g.a} - {g.b}: success {g.success}, paired by task") for g in outcome.gains]
     return Group(table, *gains)

@@ -49,7 +49,7 @@ class TrainingDisplay:
         outcome = trajectory.outcome
         self._played += 1
         self._won += outcome is not None and outcome.success
-        self._unreadable += outcome is not None and outcome.kind == "format"
+        self._unreadable += outcome is not None and outcome.kind == "unreadable"
         quarter = self._played * 4 // planned > (self._played - 1) * 4 // planned
         if self._live is None and not self.history and quarter:
             self._print(f"{self.title}: {self._describe_play()}")

@@ -30,7 +30,7 @@ from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
 CUT: Mapping[str, Outcome] = Frozen(
-    context=Outcome("timeout", truncated="context"), filter=Outcome("error", truncated="filter")
+    context=Outcome("out_of_turns", truncated="context"), filter=Outcome("error", truncated="filter")
 )
 """The outcome of an episode that the agent cannot continue, by cause. A full context counts as running out of turns,
 because the conversation fills it; a host's content filter counts as a failure of the outside world."""
@@ -307,8 +307,8 @@ def _append_told(messages: tuple[Message, ...], text: str) -> tuple[Message, ...
 
 
 def _flag_truncated(outcome: Outcome, action: Action) -> Outcome:
-    """Mark a format failure as truncated if the token limit cut the answer."""
-    if outcome.kind == "format" and action.completions and action.completions[-1].finish == "length":
+    """Mark an unreadable episode as truncated if the token limit cut the answer."""
+    if outcome.kind == "unreadable" and action.completions and action.completions[-1].finish == "length":
         return outcome._replace(truncated="tokens")
     return outcome
 

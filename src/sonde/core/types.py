@@ -215,7 +215,7 @@ def _freeze_memory(memory: Json) -> Json:
 Rules = Literal["paper", "code"]
 """The values of every argument `rules`: where a paper's text and its code differ, which of them is followed."""
 
-Kind = Literal["win", "loss", "format", "timeout", "error"]
+Kind = Literal["win", "loss", "unreadable", "out_of_turns", "error"]
 Cut = Literal["", "tokens", "turns", "context", "filter"]
 """What cut an episode short, if anything."""
 _KINDS, _CUTS, _SAID = get_args(Kind), get_args(Cut), (bool, type(None))
@@ -232,11 +232,11 @@ class _Outcome(NamedTuple):
 class Outcome(_Outcome):
     """How an episode ended.
 
-    `kind` separates what other libraries merge: a `loss` (a mine, a wrong final choice), a `format` failure (no
-    readable answer), a `timeout` (out of turns, or of room for them) and an `error` (the world failed). `truncated`
-    says what cut the episode short, if anything: the limit on `turns`, the limit on the `tokens` of a reply, the
-    agent's own `context`, or the content `filter` of its model's host. Environments never set the last two
-    (`Episode.cut_short`). `claimed` and `judged` are for environments with a judge. Any other value is a `UserError`.
+    `kind` separates what other libraries merge: a `loss` (a mine, a wrong final choice), `unreadable` (no answer could
+    be read), `out_of_turns` (no turn left, or no room for another) and an `error` (the world failed). `truncated` says
+    what cut the episode short, if anything: the limit on `turns`, the limit on the `tokens` of a reply, the agent's own
+    `context`, or the content `filter` of its model's host. Environments never set the last two (`Episode.cut_short`).
+    `claimed` and `judged` are for environments with a judge. Any other value is a `UserError`.
 
     >>> Outcome("win", 1.0).success
     True
@@ -269,7 +269,7 @@ class Outcome(_Outcome):
     @property
     def is_broken_off(self) -> bool:
         """Whether the episode ended before the world did. Where every turn costs, aborting must not pay."""
-        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
+        return self.kind in ("unreadable", "error") or self.truncated in ("context", "filter")
 
 
 class Step(NamedTuple):

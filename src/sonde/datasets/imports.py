@@ -323,7 +323,7 @@ def _read_text_nav(row: JsonObject, task: str) -> Episode:
     told, said = _read_history(row)
     after = [*told[1:], ""][: len(said)]
     turns = [(text.strip(), reward, heard.strip()) for (text, reward), heard in zip(said, after, strict=True)]
-    return make_transcript(told[0].strip(), turns, "win" if said[-1][1] > 0 else "timeout")
+    return make_transcript(told[0].strip(), turns, "win" if said[-1][1] > 0 else "out_of_turns")
 
 
 def _read_questions(row: JsonObject, task: str) -> Episode:
@@ -337,7 +337,7 @@ def _read_questions(row: JsonObject, task: str) -> Episode:
         row.raise_invalid("lines", [], "one question or more")
     if won:
         turns[-1] = (turns[-1][0], 0.0, turns[-1][2])
-    return make_transcript("Questions:", turns, "win" if won else "timeout")
+    return make_transcript("Questions:", turns, "win" if won else "out_of_turns")
 
 
 def _read_car_dealer(row: JsonObject, task: str) -> Episode:
@@ -358,7 +358,7 @@ def _read_car_dealer(row: JsonObject, task: str) -> Episode:
         row.raise_invalid("lines", row.value["lines"], "one line of the seller or more")
     done = [(said, 0.0, "\n".join(heard)) for said, *heard in turns]
     if "output" not in row.value:
-        return make_transcript("\n".join(opening), done, "timeout")
+        return make_transcript("\n".join(opening), done, "out_of_turns")
     bought, reward = _read_sale(row)
     done[-1] = (done[-1][0], reward, done[-1][2])
     return make_transcript("\n".join(opening), done, "win" if bought else "loss")

@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sonde.core import AGENT, Env, Episode, Frozen, Outcome, Rng, Spec, Step, Task, invalid, unknown
 from sonde.core.types import Json
 
-ENDS = ("win", "loss", "timeout")
+ENDS = ("win", "loss", "out_of_turns")
 _FIELDS = {"opening", "turns", "end"}
 
 
 class State(NamedTuple):
     """The record (the first message, then replies with their rewards and answers) and the number of replies so far.
 
-    >>> State("Questions:", (("Is it alive?", -1.0, "No."),), "timeout").turn
+    >>> State("Questions:", (("Is it alive?", -1.0, "No."),), "out_of_turns").turn
     0
     """
 
@@ -93,8 +93,8 @@ class Transcript(Env[State]):
 
 
 def _make_outcome(end: str) -> Outcome:
-    if end == "timeout":
-        return Outcome("timeout", truncated="turns")
+    if end == "out_of_turns":
+        return Outcome("out_of_turns", truncated="turns")
     return Outcome("win", 1.0) if end == "win" else Outcome("loss")
 
 

@@ -1,7 +1,7 @@
 """Evaluate an agent in an environment, following PAPRIKA, with intervals, exact information gain and a scale.
 
 Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
-average success over samples, pass@k. A format failure, an endpoint failure and a missing record all count as failures.
+average success over samples, pass@k. An unreadable answer, an endpoint failure and a missing record all count as failures.
 Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits, efficiency,
 and `reference_score` (0 = random play, 100 = the reference solver).
 """
@@ -36,12 +36,12 @@ from .regret import total_regret
 from .rows import Row
 
 SCHEMA = 3
-KINDS = ("win", "loss", "format", "timeout", "error", "missing")
+KINDS = ("win", "loss", "unreadable", "out_of_turns", "error", "missing")
 CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 """Metrics of episodes that the agent could not continue, with the value of `Outcome.truncated` that they count."""
 
 METRICS = (
-    "success", "score", "reference_score", "turns", "turns_to_win", "format_failure", "bits", "bits_per_turn",
+    "success", "score", "reference_score", "turns", "turns_to_win", "unreadable", "bits", "bits_per_turn",
     "efficiency", *curves.CALLED, *curves.UNANSWERED, *replies.SHARES, "context_full", "filtered", "by_model",
     "tokens", "regret",
 )  # fmt: skip
@@ -297,7 +297,7 @@ def _compute_metrics(
     turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
     found["turns"] = metrics.mean(_turn_table(by_task, k, spec.max_turns), bounds=turns)
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
-    found["format_failure"] = metrics.rate(_make_table(by_task, k, lambda r: float(r.kind == "format"), 0.0))
+    found["unreadable"] = metrics.rate(_make_table(by_task, k, lambda r: float(r.kind == "unreadable"), 0.0))
     found["bits"] = _mean_of(by_task, lambda r: None if r.gains is None else sum(g.realised for g in r.gains), bits)
     found["bits_per_turn"] = _mean_of(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits

@@ -10,7 +10,7 @@ policy's actions are recorded; both estimates below have its regret as their exp
     realised   V*(s_1) - sum of the rewards                               (noisier, can be negative)
 
 An answer that names no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. After an episode ends because it is solved,
-the regret is zero; after a format failure, it is V* in every missed sub-episode. If `max_turns` cuts a last sub-episode
+the regret is zero; after an unreadable answer, it is V* in every missed sub-episode. If `max_turns` cuts a last sub-episode
 short, only the played steps count. Environments need a finite `decision_problem` (`envs/_shared/finite.py`); the true
 world comes from replaying the reset.
 """
@@ -113,7 +113,7 @@ def _step_regret(known: SolvedWorld, info: Mapping[str, Any], kind: Kind) -> flo
     s = problem.states.index(info["state"])
     if kind == "expected" and info["action"] is not None:
         return float(known.values_HS[h, s] - known.q_HSA[h, s, problem.actions.index(info["action"])])
-    if info["result"] == "format":
+    if info["result"] == "unreadable":
         return 0.0
     after = known.values_HS[h + 1, problem.states.index(info["next"])]
     return float(known.values_HS[h, s] - info["reward"] - after)
@@ -126,7 +126,7 @@ def _missed_value(known: SolvedWorld, trajectory: Trajectory) -> Floats:
     rows = np.full(problem.sub_episodes, known.values_HS[0, problem.states.index(problem.start)])
     if trajectory.turns:
         info = trajectory.turns[-1].info
-        h, state = (info["step"], info["state"]) if info["result"] == "format" else (info["step"] + 1, info["next"])
+        h, state = (info["step"], info["state"]) if info["result"] == "unreadable" else (info["step"] + 1, info["next"])
         rows[: info["sub_episode"]] = 0.0
         rows[info["sub_episode"]] = known.values_HS[h, problem.states.index(state)]
     return rows

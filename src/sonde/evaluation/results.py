@@ -349,7 +349,7 @@ def decision_rate(rows: Iterable[Row]) -> Estimate | None:
 def follow_rate(rows: Iterable[Row]) -> Estimate | None:
     """The mean share of an episode's turns whose answer could be parsed and was allowed."""
     shares = [
-        (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "format")) / row.turns)
+        (row.task, 1 - (len(row.called.get("invalid", ())) + (row.kind == "unreadable")) / row.turns)
         for row in rows
         if row.turns
     ]

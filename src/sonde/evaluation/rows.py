@@ -89,4 +89,4 @@ class Row:
     @property
     def is_broken_off(self) -> bool:
         """Whether the episode ended before the game did (`Outcome.is_broken_off`)."""
-        return self.kind in ("format", "error") or self.truncated in ("context", "filter")
+        return self.kind in ("unreadable", "error") or self.truncated in ("context", "filter")

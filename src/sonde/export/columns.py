@@ -36,7 +36,7 @@ _KEY: Mapping[str, Column] = {
 EPISODES: Mapping[str, Column] = {
     **_KEY,
     "success": Column("bool", "", "whether the episode was won"),
-    "outcome": Column("text", "", "win, loss, format (unreadable answer), timeout (out of turns) or error"),
+    "outcome": Column("text", "", "win, loss, unreadable, out_of_turns or error"),
     "truncated": Column(
         "text", "", "what cut the episode short: turns, tokens, context or filter; empty if nothing did"
     ),

@@ -280,7 +280,7 @@ class ThirdPartyEnv(Env[Place]):
         """The place after this reply, and the outcome if the episode ends there."""
         turns, outcome = state.turns + (state.to_act == AGENT), reply.outcome
         if outcome is None and turns >= self.max_turns and reply.to_act in (AGENT, None):
-            outcome = Outcome("timeout", truncated="turns")
+            outcome = Outcome("out_of_turns", truncated="turns")
         to_act = reply.to_act if outcome is None else None
         return Place(state.seed, state.opening, (*state.said, text), to_act, turns), outcome
 
@@ -328,13 +328,13 @@ class ThirdPartyEnv(Env[Place]):
 
 def make_outcome(reward: float, *, cut: bool = False, unreadable: bool = False, won: bool | None = None) -> Outcome:
     """The outcome by the last reward: 1 or more is a win unless the host says who has won (`won`), the host's limit on
-    turns (`cut`) is a timeout, and a text that the host could not read (`unreadable`) is a format failure."""
+    turns (`cut`) is out of turns, and a text that the host could not read (`unreadable`) is unreadable."""
     score = min(1.0, max(0.0, float(reward)))
     if unreadable:
-        return Outcome("format")
+        return Outcome("unreadable")
     if won if won is not None else reward >= 1.0:
         return Outcome("win", 1.0 if won is None else score)
-    return Outcome("timeout", score, truncated="turns") if cut else Outcome("loss", score)
+    return Outcome("out_of_turns", score, truncated="turns") if cut else Outcome("loss", score)
 
 
 def _describe_error(error: Exception) -> str:

@@ -120,9 +120,9 @@ def _check_turn(p: EnvProbe, before: Episode, turn: Turn, outcome: Outcome | Non
 def _check_outcome(outcome: Outcome) -> None:
     require(outcome.kind in get_args(Kind) and outcome.kind != "error", f"an episode ended with {outcome}")
     require(0.0 <= outcome.score <= 1.0, f"a score outside [0, 1]: {outcome}")
-    timely = (outcome.kind == "timeout") == (outcome.truncated == "turns")
+    timely = (outcome.kind == "out_of_turns") == (outcome.truncated == "turns")
     require(timely, f"timeouts, and only timeouts, must be flagged as truncated by turns: {outcome}")
-    require(outcome.kind != "format" or outcome.score == 0.0, f"a format failure scores: {outcome}")
+    require(outcome.kind != "unreadable" or outcome.score == 0.0, f"an unreadable episode scores: {outcome}")
 
 
 def _names_a_win(p: EnvProbe, before: Episode, text: str) -> bool:

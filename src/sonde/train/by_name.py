@@ -168,7 +168,7 @@ def _limit_rule(rule: Rule, max_tokens: int | None) -> Rule:
 
 def _ended_by_rules(t: Trajectory) -> bool:
     """Whether the rules of the game ended it, rather than a failure or an unreadable answer."""
-    return t.outcome is not None and t.outcome.kind not in ("error", "format")
+    return t.outcome is not None and t.outcome.kind not in ("error", "unreadable")
 
 
 def _ensure_ids(trajectories: Sequence[Trajectory], chat: Chat, learning: Learning) -> list[Trajectory]:

@@ -28,7 +28,7 @@ from sonde.evaluation.per_turn import CALLED, marked_turns
 from .credit import Values
 
 RECORDED = (
-    "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "format", "timeout", "score",
+    "env", "turns", "extra_turns", "invalid", "repeated", "success", "loss", "unreadable", "out_of_turns", "score",
 )  # fmt: skip
 """Names of rewards computed from the record alone."""
 
@@ -38,8 +38,8 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
 
     `env`: the environment's own reward (any before the first turn counts for the first). `turns`: 1 per turn;
     `extra_turns`: the same, but 0 in a game of one turn. `invalid`, `repeated`: 1 on turns that the environment marked
-    so. On the last turn only: `success`, 1 if won (and confirmed by a judge, where there is one); `loss`, `format` and
-    `timeout`, 1 for that outcome; `score`, the outcome's.
+    so. On the last turn only: `success`, 1 if won (and confirmed by a judge, where there is one); `loss`, `unreadable` and
+    `out_of_turns`, 1 for that outcome; `score`, the outcome's.
     """
     turns, outcome = trajectory.turns, trajectory.outcome
     n, kind = len(turns), outcome.kind if outcome else "error"
@@ -50,7 +50,7 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
         "extra_turns": np.full(n, float(n > 1)),
         **{name: np.array([float(t in said.get(name, ())) for t in range(n)]) for name in CALLED},
         "success": _on_last_turn(n, float(outcome is not None and outcome.success)),
-        **{name: _on_last_turn(n, float(kind == name)) for name in ("loss", "format", "timeout")},
+        **{name: _on_last_turn(n, float(kind == name)) for name in ("loss", "unreadable", "out_of_turns")},
         "score": _on_last_turn(n, outcome.score if outcome else 0.0),
     }
 
@@ -76,7 +76,7 @@ _PUBLISHED: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = {
     "success": ({"success": 1.0}, {}),  # PAPRIKA: only success counts
     "delta_belief": ({**_PENALTIES, "belief": 0.1}, _END),
     "starpo": ({**_END, **_PENALTIES}, {}),
-    "igpo": ({"success": 1.0, "format": -2.0, "probability_gain": 1.0}, {}),  # IGPO, equation 5 and its code
+    "igpo": ({"success": 1.0, "unreadable": -2.0, "probability_gain": 1.0}, {}),  # IGPO, equation 5 and its code
     "env": ({"env": 1.0}, {}),  # LMRL-Gym: the environment's return
 }
 

@@ -273,7 +273,7 @@ class PairRule(Checked):
 
     slower: int | None = None
     per_task: int = 1
-    negatives: tuple[Kind, ...] = ("loss", "timeout")
+    negatives: tuple[Kind, ...] = ("loss", "out_of_turns")
     same_first_move: tuple[str, ...] = ("minesweeper",)
     max_tokens: int | None = None
     rules: Rules = "paper"

@@ -17,14 +17,14 @@ CAUSES = {
     "poor": "poorer question",
     "nothing": "no information",
     "invalid": "invalid",
-    "format": "no answer",
+    "unreadable": "no answer",
 }
 """Causes in stacking order, with their names on the page."""
 MEANINGS = {
     "poor": "a valid question with a lower expected gain than the best one",
     "nothing": "a valid question with an expected gain of 0: a repetition, or a move made to win",
     "invalid": "an answer that the rules do not allow; it costs the turn",
-    "format": "no answer could be read; it ends the episode",
+    "unreadable": "no answer could be read; it ends the episode",
 }
 _INVALID = ("invalid", "outside")
 _NOTHING = 1e-9
@@ -38,8 +38,8 @@ def find_cause(gain: Gain, result: str) -> str:
     """
     if lost_bits(gain) <= _NOTHING:
         return ""
-    if result == "format":
-        return "format"
+    if result == "unreadable":
+        return "unreadable"
     if result in _INVALID:
         return "invalid"
     return "poor" if (gain.expected or 0.0) > _NOTHING else "nothing"

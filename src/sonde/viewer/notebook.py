@@ -28,7 +28,7 @@ HYPOTHESES = 12
 LIMIT = 800
 """Characters of a message."""
 _SHARES = (
-    "success", "efficiency", "format_failure", "invalid", "repeated", "not_understood", "not_known", "context_full",
+    "success", "efficiency", "unreadable", "invalid", "repeated", "not_understood", "not_known", "context_full",
     "filtered", "by_model",
 )  # fmt: skip
 """Metrics from 0 to 1, shown with a bar; so is pass@k."""

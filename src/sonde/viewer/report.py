@@ -33,7 +33,7 @@ from .training_history import TrainingHistory, read_histories
 EPISODES = 6
 """Episodes of a run that a report shows."""
 FAULTS = {
-    "unreadable": "format_failure", "invalid turns": "invalid", "not understood": "not_understood",
+    "unreadable": "unreadable", "invalid turns": "invalid", "not understood": "not_understood",
     "not known": "not_known", "refused": "refused", "truncated": "cut",
     "reasoning only": "reasoning_only",
 }  # fmt: skip
@@ -168,8 +168,8 @@ class Choice(NamedTuple):
 
 CHOICES = (
     Choice("shortest win", lambda r: r.win, lambda r: r.turns),
-    Choice("longest loss", lambda r: r.kind in ("loss", "timeout"), lambda r: -r.turns),
-    Choice("format failure", lambda r: r.kind == "format", lambda r: -r.turns),
+    Choice("longest loss", lambda r: r.kind in ("loss", "out_of_turns"), lambda r: -r.turns),
+    Choice("unreadable", lambda r: r.kind == "unreadable", lambda r: -r.turns),
     Choice("worst efficiency", lambda r: mean_efficiency(r) is not None, lambda r: mean_efficiency(r) or 0.0),
     Choice("longest win", lambda r: r.win, lambda r: -r.turns),
     Choice("best efficiency", lambda r: mean_efficiency(r) is not None, lambda r: -(mean_efficiency(r) or 0.0)),

@@ -29,8 +29,8 @@ _VARIABLE = re.compile(r"(--[a-z0-9]+): ([^;]+);")
 OUTCOMES = {
     "win": "won",
     "loss": "lost: a mine, or a wrong final choice",
-    "format": "no answer could be read, which ends the episode",
-    "timeout": "out of turns, or out of room in the model's context",
+    "unreadable": "no answer could be read, which ends the episode",
+    "out_of_turns": "out of turns, or out of room in the model's context",
     "error": "an external failure: network, endpoint, malformed reply, refusal of a host",
     "missing": "planned, but not in the run folder",
 }

@@ -110,7 +110,7 @@ def test_where_the_game_goes_on_a_claim_that_is_denied_uses_up_the_turn() -> Non
     won = first.step("Is it red?").step("Goal reached").outcome
     assert won and (won.kind, won.claimed, won.judged) == ("win", True, True)
     late = begin(preset="free", max_turns=1).step("Is it blue?").step("Goal reached").outcome
-    assert late and (late.kind, late.claimed, late.truncated) == ("timeout", False, "turns")
+    assert late and (late.kind, late.claimed, late.truncated) == ("out_of_turns", False, "turns")
     judged = begin(preset="free", judge="seat").step("Is it red?").step("Goal reached").step("<NOTVALID>")
     assert judged.to_act == AGENT
     again = judged.step("Is it red!").step("Goal reached").step("<VALID>").outcome
@@ -222,7 +222,7 @@ def test_a_judge_that_never_decides_denies() -> None:
 
 def test_turns_run_out() -> None:
     ep = begin(max_turns=2).step("Is it warm?").step("warm").step("")
-    assert ep.outcome and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert ep.outcome and (ep.outcome.kind, ep.outcome.truncated) == ("out_of_turns", "turns")
 
 
 def test_seats_follow_the_configuration() -> None:

@@ -68,12 +68,12 @@ def test_winning_with_the_last_shot_is_a_win_and_one_shot_less_a_timeout() -> No
         play_episode(ships[:10], env=Battleship(max_turns=10)),
     )
     assert won.outcome is not None and won.outcome.kind == "win"
-    assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.truncated) == ("timeout", "turns")
+    assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.truncated) == ("out_of_turns", "turns")
 
 
 def test_no_answer_ends_the_episode() -> None:
     ep = Episode.begin(ENV, ENV.task(PAPER)).step("A1")
-    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("format", 0.0)
+    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("unreadable", 0.0)
 
 
 def test_legal_answers_are_the_cells_not_shot_at() -> None:

@@ -159,7 +159,7 @@ def test_an_unreadable_name_costs_its_pull_and_never_wins() -> None:
         "invalid", None, 0.0, {"agent": 0.0},
     )  # fmt: skip
     over = play_episode(env, {"best": "4"}, "4").step("I pull arm 4.")
-    assert over.outcome == Outcome("format") and over.to_act is None and over.turns[-1].info["action"] is None
+    assert over.outcome == Outcome("unreadable") and over.to_act is None and over.turns[-1].info["action"] is None
 
 
 @each("text", ["blue or red", "not blue", "the blue button", "bl ue", "blue" * 20, "Blue, red"])

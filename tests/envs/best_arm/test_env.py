@@ -129,7 +129,7 @@ def test_a_wrong_name_costs_the_pull_and_the_decision_is_still_asked_for() -> No
 @each("turn", [0, 2])
 def test_no_answer_ends_the_episode(turn: int) -> None:
     ep = play_episode(BestArm(max_turns=3), SURE, *["red"] * turn).step("blue")
-    assert ep.outcome == sonde.Outcome("format") and ep.to_act is None
+    assert ep.outcome == sonde.Outcome("unreadable") and ep.to_act is None
 
 
 @each("text", ["blue or red", "blue, red", "not blue", "the blue button", "bl ue", "blue?", "<b>blue"])

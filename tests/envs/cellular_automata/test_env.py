@@ -127,9 +127,9 @@ def test_a_wrong_rule_is_shown_what_it_does() -> None:
 def test_an_invalid_rule_costs_a_turn_and_a_missing_answer_ends_the_game() -> None:
     ep = begin_episode(max_turns=3).step("<Answer>110</Answer>")
     assert ep.turns[0].info == {"result": "invalid"} and "Guesses left: 2" in ep.turns[0].told
-    assert ep.step(WHOLE).outcome == sonde.Outcome("format")
+    assert ep.step(WHOLE).outcome == sonde.Outcome("unreadable")
     ep = ep.step("<Answer></Answer>").step(say_rule(0))
-    assert ep.outcome == sonde.Outcome("timeout", truncated="turns") and ep.turns[-1].info["result"] == "wrong"
+    assert ep.outcome == sonde.Outcome("out_of_turns", truncated="turns") and ep.turns[-1].info["result"] == "wrong"
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------

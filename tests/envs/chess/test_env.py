@@ -134,11 +134,11 @@ def test_an_opponent_that_makes_no_legal_move_forfeits() -> None:
 def test_the_limit_counts_plies_and_illegal_answers() -> None:
     ep = say_all(begin_episode(max_turns=4), "x", "e4", "e5")
     assert ep.outcome is None
-    assert last_result(say_all(ep, "Nf3")) == ("over", 0.0, "timeout")
+    assert last_result(say_all(ep, "Nf3")) == ("over", 0.0, "out_of_turns")
     ep = say_all(begin_episode(max_turns=4), "e4", "e5", "Nf3", "Nf6")
-    assert last_result(ep) == ("over", 0.0, "timeout") and len(ep.turns) == 2
+    assert last_result(ep) == ("over", 0.0, "out_of_turns") and len(ep.turns) == 2
     ep = say_all(begin_episode(QUEEN, max_turns=2), "x", "x")
-    assert last_result(ep) == ("invalid", -1.0, "timeout")
+    assert last_result(ep) == ("invalid", -1.0, "out_of_turns")
     assert last_result(say_all(begin_episode(QUEEN, max_turns=1), "Qg7")) == ("mate", 1.0, "win"), (
         "the last ply may mate"
     )
@@ -154,7 +154,7 @@ def test_the_published_code_counts_401_answers() -> None:
         total += ep.turns[-1].rewards["agent"]
     assert total == -401.0, "the paper's minimum (table 7)"
     ep = say_all(begin_episode(rules="code", max_turns=2), "e4", "e5")
-    assert ep.outcome is None and last_result(say_all(ep, "Nf3", "Nf6")) == ("over", 0.0, "timeout")
+    assert ep.outcome is None and last_result(say_all(ep, "Nf3", "Nf6")) == ("over", 0.0, "out_of_turns")
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ def test_the_last_turn_is_for_tables() -> None:
     assert "No probes are left" in probed.turns[0].told
     assert probed.step(short.say(RIGHT)).outcome == Outcome("win", 1.0)
     late = probed.step(short.say("probe 1 110"))
-    assert late.outcome == Outcome("timeout", truncated="turns")
+    assert late.outcome == Outcome("out_of_turns", truncated="turns")
     assert dict(late.turns[1].info) == {"result": "late"}
     assert late.turns[1].rewards == {}
-    assert probed.step(short.say("x")).outcome == Outcome("timeout", truncated="turns")
+    assert probed.step(short.say("x")).outcome == Outcome("out_of_turns", truncated="turns")
     only = play_episode(env=CircuitDecoding(nots=2, max_turns=1))
     assert "No probes are left" in only.messages["agent"][0].content
     assert play_episode("probe 1 111", env=CircuitDecoding(nots=2, max_turns=1)).outcome is not None
@@ -83,7 +83,7 @@ def test_the_last_turn_is_for_tables() -> None:
 
 def test_no_answer_ends_the_game() -> None:
     ep = Episode.begin(TWO, TWO.task({"circuits": HIDDEN})).step("probe 1 111")
-    assert ep.outcome == Outcome("format")
+    assert ep.outcome == Outcome("unreadable")
 
 
 def test_legal_answers_are_new_probes_then_fitting_tables() -> None:

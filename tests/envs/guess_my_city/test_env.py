@@ -100,7 +100,7 @@ def test_turns_run_out() -> None:
     ep = begin(GuessMyCity(max_turns=2))
     for _ in range(2):
         ep = ask(ep, "Is it in Asia?")
-    assert ep.outcome and ep.outcome.kind == "timeout"
+    assert ep.outcome and ep.outcome.kind == "out_of_turns"
 
 
 @each(

@@ -42,7 +42,7 @@ def test_the_word_wins() -> None:
 
 
 def test_attempts_run_out() -> None:
-    assert play_episode("trace", "qzxjv" * 6).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode("trace", "qzxjv" * 6).outcome == Outcome("out_of_turns", truncated="turns")
 
 
 def test_beliefs_follow_the_marks() -> None:

@@ -83,18 +83,18 @@ def test_a_game_by_hand() -> None:
 
 def test_no_answer_ends_the_game() -> None:
     ep = play_episode("0427")
-    assert ep.outcome == Outcome("format")
-    assert dict(ep.turns[0].info) == {"result": "format"}
+    assert ep.outcome == Outcome("unreadable")
+    assert dict(ep.turns[0].info) == {"result": "unreadable"}
 
 
 def test_the_last_guess_may_win_and_one_more_is_not_given() -> None:
     miss, hit = "<Answer>1111</Answer>", "<Answer>0427</Answer>"
     assert play_episode(*[miss] * 11, hit).outcome == Outcome("win", 1.0)
     late = play_episode(*[miss] * 12)
-    assert late.outcome == Outcome("timeout", truncated="turns")
+    assert late.outcome == Outcome("out_of_turns", truncated="turns")
     assert late.turns[-1].rewards == {}
     assert "Guesses left" not in late.turns[-1].told
-    assert play_episode(miss, env=Mastermind(max_turns=1)).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode(miss, env=Mastermind(max_turns=1)).outcome == Outcome("out_of_turns", truncated="turns")
 
 
 def test_tasks_are_those_of_the_paper_in_number() -> None:

@@ -67,7 +67,7 @@ def test_by_the_code_a_walk_into_the_wall_costs_101() -> None:
     env = Maze(rules="code")
     ep = play_episode(env, env.task({"start": [1, 1]}), *["move up\n"] * 101)
     assert sum(list_rewards(ep)) == -101.0 and ep.outcome is not None
-    assert (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert (ep.outcome.kind, ep.outcome.truncated) == ("out_of_turns", "turns")
 
 
 def test_by_the_code_no_move_costs_four_and_is_answered_with_the_observation_alone() -> None:
@@ -154,7 +154,7 @@ def test_an_invalid_move_costs_a_turn_and_is_reported() -> None:
     assert list_rewards(ep) == [-1.0, -1.0] and [t.info["result"] for t in ep.turns] == ["invalid", "moved"]
     assert ep.turns[0].told.startswith("That is no move. Say move up, move down, move left or move right. Map umaze.")
     assert ep.turns[1].told == "Map umaze. Goal 3 3. You are at 2 1. Open: up, down. No moves are left."
-    assert ep.outcome is not None and ep.outcome.kind == "timeout"
+    assert ep.outcome is not None and ep.outcome.kind == "out_of_turns"
 
 
 def test_moves_by_hand() -> None:

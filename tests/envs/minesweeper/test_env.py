@@ -72,15 +72,15 @@ def test_wasted_turns_change_nothing_and_cost_a_turn() -> None:
 
 def test_turns_run_out() -> None:
     ep = play_episode(["2 2", "9 9"], env=Minesweeper(max_turns=2))
-    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("out_of_turns", "turns")
     assert play_episode(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome is not None
     assert play_episode(["2 2", "0 0"], env=Minesweeper(max_turns=2)).outcome.kind == "win"  # type: ignore[union-attr]
 
 
 def test_an_answer_that_cannot_be_read_ends_the_game() -> None:
     ep = Episode.begin(ENV, ENV.task(PAPER)).step("reveal 2 2")
-    assert ep.outcome is not None and ep.outcome.kind == "format"
-    assert dict(ep.turns[0].info) == {"result": "format"}
+    assert ep.outcome is not None and ep.outcome.kind == "unreadable"
+    assert dict(ep.turns[0].info) == {"result": "unreadable"}
 
 
 def test_a_mine_under_the_first_reveal_moves_to_the_last_cell() -> None:

@@ -213,7 +213,7 @@ def test_a_last_turn_that_picks_nothing_loses() -> None:
 def test_no_answer_ends_the_episode() -> None:
     for n in (0, 3, 10):
         ep = play_episode(["rate M1"] * n).step("rate M1")
-        assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("format", 0.0)
+        assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.score) == ("unreadable", 0.0)
         assert len(ep.turns) == n + 1
 
 

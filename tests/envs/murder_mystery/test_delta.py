@@ -35,7 +35,7 @@ def test_a_wrong_accusation_is_neither_confirmed_nor_denied_and_the_right_one_wi
 
 def test_twenty_wrong_accusations_are_a_timeout() -> None:
     ep = play(begin(DELTA), *["I accuse Sven Jovanovic of the murder."] * 20)
-    assert ep.outcome and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert ep.outcome and (ep.outcome.kind, ep.outcome.truncated) == ("out_of_turns", "turns")
 
 
 @each("reply", [GOAL, "The room falls silent."])

@@ -98,7 +98,7 @@ def test_what_is_no_accusation_ends_nothing(said: str) -> None:
 
 def test_turns_run_out() -> None:
     ep = play(begin(MurderMystery(max_turns=2)), "Sven?", "Zofia?")
-    assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed) == ("timeout", False)
+    assert ep.outcome and (ep.outcome.kind, ep.outcome.claimed) == ("out_of_turns", False)
 
 
 def test_long_messages_cost_the_turn() -> None:

@@ -189,7 +189,7 @@ def test_an_unreadable_answer_costs_its_step() -> None:
     assert (info["result"], info["action"], info["state"], info["next"], info["step"]) == ("invalid", None, "2", "2", 1)
     assert ep.turns[2].info["step"] == 2 and "you stay in cave 2" in ep.turns[1].told
     over = ep.step("I swim into tunnel A.")
-    assert over.outcome == Outcome("format") and over.to_act is None
+    assert over.outcome == Outcome("unreadable") and over.to_act is None
 
 
 def test_max_turns_cuts_the_last_round_short() -> None:

@@ -122,7 +122,7 @@ def test_whoever_eats_the_stale_food_has_lost() -> None:
 def test_turns_run_out() -> None:
     env = TextNav(max_turns=2)
     ep = play_episode(env, env.task({"start": "garden"}), "look", "look")
-    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("timeout", "turns")
+    assert ep.outcome is not None and (ep.outcome.kind, ep.outcome.truncated) == ("out_of_turns", "turns")
     assert ep.turns[-1].told.endswith("No commands are left.")
 
 

@@ -75,7 +75,7 @@ def test_its_data_are_as_hard_as_the_papers() -> None:
     length = sum(len(ep.turns) for ep in eps) / len(eps)
     success = sum(ep.outcome is not None and ep.outcome.success for ep in eps) / len(eps)
     assert abs(success - 0.25) < 0.12 and abs(length - 15.9) < 2.5
-    assert {ep.outcome.kind for ep in eps if ep.outcome} == {"win", "loss", "timeout"}
+    assert {ep.outcome.kind for ep in eps if ep.outcome} == {"win", "loss", "out_of_turns"}
 
 
 def test_not_told_the_room_it_is_lost_where_it_may_be_in_either_half() -> None:

@@ -113,15 +113,15 @@ def test_what_is_neither_yes_nor_no_costs_a_turn_and_no_question() -> None:
 
 def test_dodging_shortens_no_game_but_runs_out_of_turns() -> None:
     late = play(kind("bird"), "maybe", "maybe", "yes", max_turns=3)
-    assert late.outcome == Outcome("timeout", truncated="turns")
-    assert play(kind("bird"), "?", "?", "?", max_turns=3).outcome == Outcome("timeout", truncated="turns")
+    assert late.outcome == Outcome("out_of_turns", truncated="turns")
+    assert play(kind("bird"), "?", "?", "?", max_turns=3).outcome == Outcome("out_of_turns", truncated="turns")
     assert play(word("swan"), "hm", "hm", "yes", max_turns=3).outcome == Outcome("win", 1.0)
 
 
 def test_no_answer_ends_the_game() -> None:
     ep = begin().step(kind("bird")).step("Yes!")
-    assert ep.outcome == Outcome("format")
-    assert dict(ep.turns[-1].info) == {"result": "format"}
+    assert ep.outcome == Outcome("unreadable")
+    assert dict(ep.turns[-1].info) == {"result": "unreadable"}
 
 
 def test_after_the_last_question_the_user_must_guess() -> None:

@@ -71,7 +71,7 @@ def test_the_opponent_may_start() -> None:
         ("lie", "loss", {"result": "letter", "word": "lie"}),
         ("toast", "loss", {"result": "repeated", "word": "toast"}),
         ("box", "loss", {"result": "letter", "word": "box"}),
-        ("<Think> <Answer>tub</Answer> </Think> tub", "format", {"result": "format"}),
+        ("<Think> <Answer>tub</Answer> </Think> tub", "unreadable", {"result": "unreadable"}),
     ],
 )
 def test_breaking_a_rule_loses_at_once(text: str, kind: str, info: dict[str, str]) -> None:
@@ -136,7 +136,7 @@ def judge_by_hand(words: list[str], first: str, max_turns: int, texts: list[str]
             who = AGENT
             continue
         if not fair:
-            return ("win" if who == OPPONENT else "loss" if tag else "format"), None
+            return ("win" if who == OPPONENT else "loss" if tag else "unreadable"), None
         said.append((who, str(word)))
         who = SEATS[1 - SEATS.index(who)]
         free = [w for w in words if w not in [x for _, x in said] and w[0] == said[-1][1][-1]]
@@ -178,7 +178,7 @@ def test_the_verdict_is_that_of_an_independent_checker() -> None:
                 score = float(kind == "win")
                 assert ep.outcome.score == score == sum(t.rewards.get(AGENT, 0.0) for t in ep.turns)
                 seen[seat, str(ep.turns[-1].info["result"])] += 1
-    ends = {(AGENT, r) for r in ("stuck", "turns", "unlisted", "letter", "repeated", "format")}
+    ends = {(AGENT, r) for r in ("stuck", "turns", "unlisted", "letter", "repeated", "unreadable")}
     assert set(seen) == ends | {(OPPONENT, "stuck"), (OPPONENT, "forfeit")}
     assert min(seen.values()) > 100, seen
 

@@ -131,13 +131,13 @@ def test_the_score_falls_evenly_with_the_attempts() -> None:
         assert ep.outcome == Outcome("win", expected)
         assert ep.turns[-1].rewards == {"agent": expected}
     lost = play_episode(*[miss] * 4, max_turns=4)
-    assert lost.outcome == Outcome("timeout", 0.0, truncated="turns")
+    assert lost.outcome == Outcome("out_of_turns", 0.0, truncated="turns")
     assert "toast" not in lost.turns[-1].told
 
 
 def test_no_answer_ends_the_game() -> None:
-    assert play_episode("toast").outcome == Outcome("format")
-    assert play_episode("<Think>" + in_tags("toast") + "</Think>").outcome == Outcome("format")
+    assert play_episode("toast").outcome == Outcome("unreadable")
+    assert play_episode("<Think>" + in_tags("toast") + "</Think>").outcome == Outcome("unreadable")
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------

@@ -135,10 +135,10 @@ def test_the_end_comes_with_the_last_guess() -> None:
     miss, hit = "<Answer>boost</Answer>", "<Answer>toast</Answer>"
     assert play_episode(ENV, "toast", *[miss] * 5, hit).outcome == Outcome("win", 1.0)
     late = play_episode(ENV, "toast", *[miss] * 6)
-    assert late.outcome == Outcome("timeout", truncated="turns")
+    assert late.outcome == Outcome("out_of_turns", truncated="turns")
     assert "toast" not in late.turns[-1].told
-    assert play_episode(ENV, "toast", "toast").outcome == Outcome("format")
-    assert play_episode(Wordle(max_turns=1), "toast", miss).outcome == Outcome("timeout", truncated="turns")
+    assert play_episode(ENV, "toast", "toast").outcome == Outcome("unreadable")
+    assert play_episode(Wordle(max_turns=1), "toast", miss).outcome == Outcome("out_of_turns", truncated="turns")
 
 
 def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
@@ -149,7 +149,7 @@ def test_lmrl_speaks_in_signs_and_counts_misses() -> None:
     assert ep.outcome == Outcome("win", 1.0)
     lost = play_episode(LMRL, "space", *["t r a c e"] * 6)
     assert sum(t.rewards["agent"] for t in lost.turns) == -6.0
-    assert lost.outcome == Outcome("timeout", truncated="turns")
+    assert lost.outcome == Outcome("out_of_turns", truncated="turns")
 
 
 def test_by_the_code_lmrl_wants_a_word_of_its_list() -> None:

@@ -181,12 +181,12 @@ def test_textarena_ends() -> None:
     assert won.outcome == ("win", 1.0, None, None, "") and won.turns[0].rewards == {AGENT: 1.0}
     assert play_to_end(name, str(secret)).outcome == won.outcome, "TextArena's brackets around a bare answer"
     lost = play_to_end(name, "[no]", "[no]")
-    assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.score) == ("format", 0.0)
+    assert lost.outcome is not None and (lost.outcome.kind, lost.outcome.score) == ("unreadable", 0.0)
     wrong = [f"[{n}]" for n in range(1, 21) if n != secret]
     late = play_to_end(name, *wrong[:11])
-    assert late.outcome is not None and (late.outcome.kind, late.outcome.truncated) == ("timeout", "turns")
+    assert late.outcome is not None and (late.outcome.kind, late.outcome.truncated) == ("out_of_turns", "turns")
     cut = play_to_end(name, *wrong[:2], max_turns=2)
-    assert cut.outcome == ("timeout", 0.0, None, None, "turns")
+    assert cut.outcome == ("out_of_turns", 0.0, None, None, "turns")
     assert "[Player]" not in won.turns[0].told, "nobody is told what it said itself"
 
 
@@ -229,7 +229,7 @@ def test_gymnasium_by_numbers() -> None:
     (turn,) = play_to_end("gymnasium:FrozenLake-v1", "north").turns
     assert turn.info == {"invalid": True} and turn.told.endswith("Say the number of an action: 0 to 3.")
     random_play = collect_trajectories(env, {AGENT: sonde.make("agents:random")}, env.tasks("train")[:5])
-    assert {t.outcome.kind for t in random_play if t.outcome} <= {"win", "loss", "timeout"}
+    assert {t.outcome.kind for t in random_play if t.outcome} <= {"win", "loss", "out_of_turns"}
 
 
 def test_what_gymnasium_has_that_is_no_text_is_refused() -> None:
@@ -246,7 +246,7 @@ def test_gem_ends() -> None:
     pytest.importorskip("gem", reason="needs the extra: pip install 'sonde-rl[gem]'")
     name = "gem:game:GuessTheNumber-v0-easy"
     bad = play_to_end(name, "no box")
-    assert bad.outcome == ("format", 0.0, None, None, "") and bad.turns[0].rewards == {AGENT: -0.1}
+    assert bad.outcome == ("unreadable", 0.0, None, None, "") and bad.turns[0].rewards == {AGENT: -0.1}
     won = next(ep for n in range(1, 11) if (ep := play_to_end(name, rf"\boxed{{{n}}}")).outcome)
     assert won.outcome == ("win", 1.0, None, None, "") and won.turns[0].rewards == {AGENT: 1.0}
 
@@ -260,7 +260,13 @@ def test_reasoning_gym_scores() -> None:
     ep = play_to_end("reasoning_gym:leg_counting", f"I count. <answer>{entry['answer']}</answer>", **more)
     assert entry["question"] in ep.messages[AGENT][0].content
     assert ep.outcome == ("win", 1.0, None, None, "")
-    assert play_to_end("reasoning_gym:leg_counting", entry["answer"], **more).outcome == ("format", 0.0, None, None, "")
+    assert play_to_end("reasoning_gym:leg_counting", entry["answer"], **more).outcome == (
+        "unreadable",
+        0.0,
+        None,
+        None,
+        "",
+    )
     assert play_to_end("reasoning_gym:leg_counting", "<answer>-1</answer>", **more).outcome.kind == "loss"  # type: ignore[union-attr]
 
 

@@ -64,7 +64,7 @@ def test_running_out_of_turns_is_truncation() -> None:
     host = make("wordle", max_turns=1)
     host.reset(seed=0)
     _, _, terminated, truncated, info = host.step(WORD)
-    assert (terminated, truncated, info["outcome"]["kind"]) == (False, True, "timeout")
+    assert (terminated, truncated, info["outcome"]["kind"]) == (False, True, "out_of_turns")
 
 
 def test_seeds() -> None:
@@ -107,7 +107,7 @@ def test_vectors(kind: type[SyncVectorEnv | AsyncVectorEnv]) -> None:
             text, reward, *flags, its = one.step(WORD)
             assert (texts[i], rewards[i], [terminated[i], truncated[i]]) == (text, reward, flags)
             assert list(info["messages"][i]) == its["messages"] and info["turn"][i] == turn + 1
-    assert truncated.all() and list(info["outcome"]["kind"]) == ["timeout"] * 3
+    assert truncated.all() and list(info["outcome"]["kind"]) == ["out_of_turns"] * 3
     assert vector.step([WORD] * 3)[4]["turn"].tolist() == [0, 0, 0]
     vector.close()
 

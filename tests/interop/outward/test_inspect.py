@@ -88,7 +88,7 @@ def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
     log = evaluate_task(tmp_path, make_task(env, gains=True, indices=range(6)), say, epochs=2)
     scores = {score.name: score.metrics for score in log.results.scores}
     assert turn["n"] == 6 * 2 * env.spec.max_turns and len(log.samples) == 12
-    assert scores["success"]["mean"].value == 0.0 and scores["timeout"]["mean"].value == 1.0
+    assert scores["success"]["mean"].value == 0.0 and scores["out_of_turns"]["mean"].value == 1.0
     assert scores["turns"]["mean"].value == env.spec.max_turns and scores["cut"]["mean"].value == 1.0
     gains = []
     for task in env.tasks("test")[:6]:
@@ -103,7 +103,7 @@ def test_an_evaluation_from_end_to_end(tmp_path: Path) -> None:
     again = read_eval_log(log.location)
     shown = "".join(sample.model_dump_json() for sample in again.samples or ())
     assert len(again.samples or ()) == 12 and not any(f'"{word}"' in shown for word in words if word != "toast")
-    assert again.samples and again.samples[0].store["sonde"]["outcome"]["kind"] == "timeout"
+    assert again.samples and again.samples[0].store["sonde"]["outcome"]["kind"] == "out_of_turns"
 
 
 def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_an_answer_that_was_cut_is_known_as_such(tmp_path: Path) -> None:
 
     log = evaluate_task(tmp_path, make_task("wordle", max_turns=1, indices=[0]), lambda _: ("<Answer>to", "max_tokens"))
     assert log.samples[0].store["sonde"]["outcome"] == {
-        "kind": "format", "score": 0.0, "claimed": None, "judged": None, "truncated": "tokens"
+        "kind": "unreadable", "score": 0.0, "claimed": None, "judged": None, "truncated": "tokens"
     }  # fmt: skip
-    assert {s.name: s.metrics["mean"].value for s in log.results.scores}["format"] == 1.0
+    assert {s.name: s.metrics["mean"].value for s in log.results.scores}["unreadable"] == 1.0
 
 
 def test_inspects_own_limit_is_an_error_of_the_world(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_hundred_sessions_at_once_are_a_hundred_local_ones(url: str) -> None:
         told, rewards, outcome = asyncio.run(local(seed))
         assert (list(played.told), list(played.rewards), played.outcome) == (told, rewards, outcome)
         assert all(row["gain"] is not None for row in played.crossed[0][1:]), "numbers are in declared fields"
-    assert {p.outcome["kind"] for p in found if p.outcome} == {"win", "timeout"}
+    assert {p.outcome["kind"] for p in found if p.outcome} == {"win", "out_of_turns"}
 
 
 @pytest.mark.parametrize("name", hosts.SOME)
@@ -166,7 +166,7 @@ def test_played_like_the_rest(url: str) -> None:
     agent = sonde.make("agents:llm", model=model)
     found = collect_trajectories(env, {AGENT: agent}, env.tasks("test")[:30], Plan(k=1, concurrency=30))
     assert len(found) == 30 and not any(t.error for t in found)
-    assert {t.outcome.kind for t in found if t.outcome} <= {"timeout", "win"}
+    assert {t.outcome.kind for t in found if t.outcome} <= {"out_of_turns", "win"}
 
 
 @pytest.mark.parametrize("address", ["localhost:8000", "", "ftp://x"])

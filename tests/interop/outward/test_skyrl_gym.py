@@ -42,8 +42,8 @@ def test_a_row_is_an_episode() -> None:
     assert [first["reward"], last["reward"]] == [t.rewards.get("agent", 0.0) for t in ep.turns]
     assert last["done"] and last["metadata"]["outcome"] == ep.outcome._asdict()  # type: ignore[union-attr]
     metrics = made.get_metrics()
-    assert metrics == {"success": 1.0, "score": ep.outcome.score, "turns": 2.0, "win": 1.0, "loss": 0.0, "format": 0.0,
-                       "timeout": 0.0, "error": 0.0}  # type: ignore[union-attr]  # fmt: skip
+    assert metrics == {"success": 1.0, "score": ep.outcome.score, "turns": 2.0, "win": 1.0, "loss": 0.0,
+                       "unreadable": 0.0, "out_of_turns": 0.0, "error": 0.0}  # type: ignore[union-attr]  # fmt: skip
     assert made.aggregate_metrics([metrics, {**metrics, "success": 0.0}])["success"] == 0.5
 
 

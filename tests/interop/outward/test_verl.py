@@ -54,7 +54,7 @@ def test_it_stops_where_there_is_no_room(adapter: Any) -> None:
 
     out = asyncio.run(play())
     assert len(out.response_ids) == len(out.response_mask) <= ROOM
-    assert (out.extra_fields["outcome"], out.extra_fields["truncated"]) == ("timeout", "context")
+    assert (out.extra_fields["outcome"], out.extra_fields["truncated"]) == ("out_of_turns", "context")
     assert [sampling["max_tokens"] for sampling in asked] == [ROOM]
     assert row["agent_name"] == "sonde" and row["extra_info"]["seed"] == 3
 

@@ -306,7 +306,7 @@ def test_a_backend_that_renders_the_prompt_says_that_it_opens_a_thought(tmp_path
     assert (c.open_mark, c.finish, len(c.ids)) == ("<think>", "length", 5)
     assert action.text == "" and c.reasoning == c.text.strip() != ""
     done = ep.step(action)
-    assert done.outcome and (done.outcome.kind, done.outcome.truncated) == ("format", "tokens")
+    assert done.outcome and (done.outcome.kind, done.outcome.truncated) == ("unreadable", "tokens")
     record = done.to_trajectory(policies={})
     again = type(record).from_json(record.to_json())
     assert again.turns[0].acts[0].action.completions[0].open_mark == "<think>"

@@ -152,7 +152,7 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
         with pytest.warns(ConversationWarning, match="too long for m: 400 from") as said:
             run = list(record_plan(env, {AGENT: agent}, tasks, Plan(k=2), tmp_path / "run"))
         assert len([w for w in said if w.category is ConversationWarning]) == 1
-        assert [t.outcome for t in run] == [Outcome("timeout", truncated="context")] * 4
+        assert [t.outcome for t in run] == [Outcome("out_of_turns", truncated="context")] * 4
         assert [t.error for t in run] == [""] * 4 and all(2 <= len(t.turns) < env.spec.max_turns for t in run)
         assert all(Episode.replay(env, t).outcome == t.outcome for t in run)
         before = len(server.requests)
@@ -160,7 +160,7 @@ def test_a_conversation_that_fills_the_context_is_truncated_and_played_once(tmp_
         assert len(server.requests) == before
         found = evaluate(run)
         truncated, score = found.metrics["context_full"], found.metrics["score"]
-        assert truncated is not None and truncated.mean == 1.0 and found.kinds["timeout"] == 4
+        assert truncated is not None and truncated.mean == 1.0 and found.kinds["out_of_turns"] == 4
         assert score is not None and score.mean == -env.spec.max_turns, "breaking off early does not pay"
 
     serving(refuses(too_long, said="<Answer>left</Answer>" + "x" * 2_000), use)

@@ -82,10 +82,10 @@ def test_what_was_unreadable_is_counted_as_everywhere_else() -> None:
 
     task = ENV.task("red")
     played = [with_ids(game(task, *said, sample=i)) for i, said in enumerate((("?",), ("?",), ("?",), ("red",)))]
-    broken = [replace(t, outcome=Outcome("format")) for t in played[:3]] + played[3:]
+    broken = [replace(t, outcome=Outcome("unreadable")) for t in played[:3]] + played[3:]
     (group,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [broken], OnlineSettings(k=4))
     total, n = group.sums["unreadable"]
-    failed = evaluate(broken, gains=False).metrics["format_failure"]
+    failed = evaluate(broken, gains=False).metrics["unreadable"]
     assert failed is not None and total / n == failed.mean == 0.75
     assert format_history_entry({"unreadable": total / n, "turns": 1.0}) == {"turns": "1.0", "unreadable %": "75"}
     assert format_history_entry({"unreadable": 0.0, "turns": 1.0}) == {"turns": "1.0"}

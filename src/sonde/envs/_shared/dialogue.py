@@ -314,7 +314,7 @@ class Dialogue(Env[Talk]):
         if left:
             return Step(after, Frozen({AGENT: self.say_pieces["reply"].format(reply=reply, left=left)}), rewards, info)
         told = self.say_pieces["timeout"].format(reply=reply)
-        out = Outcome("timeout", claimed=False, truncated="turns")
+        out = Outcome("out_of_turns", claimed=False, truncated="turns")
         return Step(after._replace(seat=None), Frozen({AGENT: told}), rewards, info, out)
 
     def _turn_rewards(self, state: Talk, won: bool) -> Frozen[float]:

@@ -160,8 +160,8 @@ class Battleship(CertainEnv[State], AnswerTags):
         if cell is None:
             if read_answer(text) is not None:
                 return self._end_turn(state, "invalid")
-            told, info = self.prompt_pieces("battleship")["format"], Frozen(result="format")
-            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+            told, info = self.prompt_pieces("battleship")["format"], Frozen(result="unreadable")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("unreadable"))
         index = _cell_indices(state.size).get(cell)
         if index is None:
             return self._end_turn(state, "outside", cell)
@@ -187,7 +187,7 @@ class Battleship(CertainEnv[State], AnswerTags):
             told = Frozen({AGENT: f"{what}\n{seen}\n{say['win']}"})
             return Step(self._end_game(state), told, _WIN, info, Outcome("win", 1.0))
         more = say["next"].format(left=left) if left else say["timeout"]
-        outcome = None if left else Outcome("timeout", truncated="turns")
+        outcome = None if left else Outcome("out_of_turns", truncated="turns")
         after = state._replace(turn=state.turn + 1)
         return Step(after, Frozen({AGENT: f"{what}\n{seen}\n{more}"}), info=info, outcome=outcome)
 

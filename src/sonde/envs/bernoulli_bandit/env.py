@@ -236,8 +236,8 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
         say, turn = self.prompt_pieces("bernoulli_bandit"), len(state.pulls)
         if read_answer(text) is None:
             over = state._replace(pulls=state.pulls + ((None, 0.0),) * (self.turns - turn))
-            info, told = step_facts("format", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
-            return Step(over, told, info=info, outcome=Outcome("format"))
+            info, told = step_facts("unreadable", turn, 1, _ONLY, None, 0.0, _ONLY), Frozen({AGENT: say["format"]})
+            return Step(over, told, info=info, outcome=Outcome("unreadable"))
         info = step_facts("invalid", turn, 1, _ONLY, None, 0.0, _ONLY)
         told = say[f"{self.preset}-invalid"]
         return self._end_turn(state._replace(pulls=(*state.pulls, (None, 0.0))), told, info, _agent_reward(0.0))

@@ -202,7 +202,7 @@ class BestArm(TabularEnv[State], AnswerTags):
         pulls, arm = _count_table(state.arms, state.counts), _parse_arm(state.arms, text, self.which_answer)
         if arm is None and read_answer(text) is None:
             over = state._replace(turn=self.pull_count + 1)
-            return _end_step(over, say["format"], Frozen(result="format"), Outcome("format"))
+            return _end_step(over, say["format"], Frozen(result="unreadable"), Outcome("unreadable"))
         if arm is None:
             info = Frozen[Any](result="invalid", pulls=pulls)
             if state.turn < self.pull_count:

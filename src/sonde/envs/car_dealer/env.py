@@ -200,7 +200,7 @@ class CarDealer(Env[State]):
             return self._end_game(state, say["left"].format(reply=reply), reply, "left", Outcome("loss"))
         after = state._replace(seat=AGENT)
         if len(state.pitches) >= self.max_turns:
-            out = Outcome("timeout", truncated="turns")
+            out = Outcome("out_of_turns", truncated="turns")
             return self._end_game(state, say["timeout"].format(reply=reply), reply, "left", out)
         return Step(after, Frozen({AGENT: reply}), info=Frozen[Any](buyer_state="listening", reply=reply))
 

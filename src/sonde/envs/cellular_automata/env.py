@@ -187,7 +187,9 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         if states is None:
             if read_answer(text) is not None:
                 return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
-            return Step(over, Frozen({AGENT: say["format"]}), info=Frozen(result="format"), outcome=Outcome("format"))
+            return Step(
+                over, Frozen({AGENT: say["format"]}), info=Frozen(result="unreadable"), outcome=Outcome("unreadable")
+            )
         outputs = tuple(apply_rule(states, row) for row in state.inputs)
         correct = tuple(mine == theirs for mine, theirs in zip(outputs, state.outputs, strict=True))
         result = "win" if all(correct) else "wrong"
@@ -201,7 +203,7 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"
-            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("out_of_turns", truncated="turns"))
         told = f"{told}\n{say['next'].format(left=left, form=_answer_form('s' * 8, ' '))}"
         return Step(after, Frozen({AGENT: told}), info=info)
 

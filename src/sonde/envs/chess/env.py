@@ -269,7 +269,7 @@ class Chess(Env[State]):
     def _end_game(self, after: State, rewards: Frozen[float], info: Mapping[str, Any]) -> Step:
         told = Frozen({AGENT: self.prompt_pieces("chess")["over"]})
         facts = Frozen({"result": "over", **info})
-        return Step(after._replace(seat=None), told, rewards, facts, Outcome("timeout", truncated="turns"))
+        return Step(after._replace(seat=None), told, rewards, facts, Outcome("out_of_turns", truncated="turns"))
 
     def _forfeit_game(self, state: State) -> Step:
         return self._end_step(state, "forfeit", _WIN, Frozen(fen=state.fen))

@@ -236,8 +236,8 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         if said is not None:
             return self._judge_tables(state, said)
         if read_answer(text) is None:
-            told, info = self.prompt_pieces("circuit_decoding")["format"], Frozen[Any](result="format")
-            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+            told, info = self.prompt_pieces("circuit_decoding")["format"], Frozen[Any](result="unreadable")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("unreadable"))
         told = self.prompt_pieces("circuit_decoding")["invalid"].format(
             circuits=f"1 to {self.circuits}", inputs=self.inputs, rows=self.circuit_shape.row_count
         )
@@ -256,7 +256,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         after = State(state.gates, state.tables, asked, state.turn + 1)
         if after.turn == self.max_turns:
             told = f"{told}\n{self.prompt_pieces('circuit_decoding')['timeout']}"
-            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("out_of_turns", truncated="turns"))
         told = f"{told}\n{self._request_text(self.max_turns - 1 - after.turn)}"
         return Step(after, Frozen({AGENT: told}), info=info)
 

@@ -136,7 +136,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
             if read_answer(text) is None:
                 told = Frozen({AGENT: say["format"]})
                 over = State(state.code, self.max_turns)
-                return Step(over, told, info=Frozen(result="format"), outcome=Outcome("format"))
+                return Step(over, told, info=Frozen(result="unreadable"), outcome=Outcome("unreadable"))
             told = say["invalid"].format(length=self.length, digits=f"0 to {self.digits - 1}")
             return self._end_turn(state, told, Frozen(result="invalid"))
         exact, partial = score(state.code, guess)
@@ -153,7 +153,7 @@ class Mastermind(CertainEnv[State], AnswerTags):
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{self.prompt_pieces('mastermind')['timeout']}"
-            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("out_of_turns", truncated="turns"))
         before, behind = self._request_parts
         return Step(after, Frozen({AGENT: f"{told}\n{before}{left}{behind}"}), EMPTY, info)
 

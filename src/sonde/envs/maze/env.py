@@ -310,7 +310,7 @@ class Maze(CertainEnv[State]):
         if after.turn < self.turns:
             return Step(after, told, rewards, info)
         told = Frozen({AGENT: f"{told[AGENT]} {self.prompt_pieces('maze')['timeout']}"})
-        return Step(after, told, rewards, info, Outcome("timeout", truncated="turns"))
+        return Step(after, told, rewards, info, Outcome("out_of_turns", truncated="turns"))
 
     def _win_step(self, state: State, direction: str) -> Step:
         after = state._replace(place=state.goal, turn=state.turn + 1)

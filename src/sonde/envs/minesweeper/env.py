@@ -179,8 +179,8 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         if cell is None:
             if read_answer(text) is not None:
                 return self._waste_turn(state, "invalid")
-            told, info = self.prompt_pieces("minesweeper")["format"], Frozen(result="format")
-            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("format"))
+            told, info = self.prompt_pieces("minesweeper")["format"], Frozen(result="unreadable")
+            return Step(self._end_game(state), Frozen({AGENT: told}), info=info, outcome=Outcome("unreadable"))
         row, col = cell
         if not (0 <= row < state.rows and 0 <= col < state.cols):
             return self._waste_turn(state, "outside", cell)
@@ -232,7 +232,7 @@ class Minesweeper(CertainEnv[State], AnswerTags):
         left = self.max_turns - turn
         if left == 0:
             told = f"{told}\n\n{say['timeout']}"
-            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("out_of_turns", truncated="turns"))
         return Step(after, Frozen({AGENT: f"{told}\n\n{say['next'].format(left=left)}"}), info=info)
 
     def actions(self, state: State) -> Sequence[str] | None:

@@ -342,7 +342,7 @@ class MovieRecommendation(Env[State], AnswerTags):
         picking, say = self._is_last_turn(state), self.prompt_pieces("movie_recommendation")
         said = self._answer_reader.parse_reply(text, picking, self.which_answer)
         if said is None and read_answer(text) is None:
-            return self._end_game(state, say["format"], Frozen(result="format"), Outcome("format"))
+            return self._end_game(state, say["format"], Frozen(result="unreadable"), Outcome("unreadable"))
         if picking:
             return self._judge_pick(state, said)
         if said is None:

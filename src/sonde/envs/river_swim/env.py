@@ -250,9 +250,9 @@ class RiverSwim(TabularEnv[State], AnswerTags):
         """An answer that names no tunnel wastes the step; a reply without an answer ends the episode."""
         say, cave = self.prompt_pieces("river_swim"), state.labels.order[state.place]
         if read_answer(text) is None:
-            info = step_facts("format", state.turn, self.step_count, cave, None, 0.0, cave)
+            info = step_facts("unreadable", state.turn, self.step_count, cave, None, 0.0, cave)
             told = Frozen({AGENT: say["format"]})
-            return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("format"))
+            return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("unreadable"))
         info = step_facts("invalid", state.turn, self.step_count, cave, None, 0.0, cave)
         return self._end_turn(state._replace(turn=state.turn + 1), say["invalid"].format(cave=cave), info)
 

@@ -250,7 +250,7 @@ class TextNav(CertainEnv[State]):
         if turn + 1 < self.turns:
             return Step(after, Frozen({AGENT: told}), EMPTY, _reply_info(result, command))
         told = Frozen({AGENT: f"{told} {load_pieces('text_nav')['timeout']}"})
-        return Step(after, told, EMPTY, _reply_info(result, command), Outcome("timeout", truncated="turns"))
+        return Step(after, told, EMPTY, _reply_info(result, command), Outcome("out_of_turns", truncated="turns"))
 
     def actions(self, state: State) -> Sequence[str] | None:
         """The admissible commands: those that change something where the walker is."""

@@ -216,7 +216,9 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
             return self._judge_answer(state, reply)
         if read_answer(text) is not None:
             return self._repeat_question(state)
-        return _final_step(state, self.prompt_pieces(_NAME)["format"], Frozen(result="format"), Outcome("format"))
+        return _final_step(
+            state, self.prompt_pieces(_NAME)["format"], Frozen(result="unreadable"), Outcome("unreadable")
+        )
 
     def _judge_answer(self, state: State, reply: str) -> Step:
         say, question, term, yes = self.prompt_pieces(_NAME), state.question, state.term, reply == "yes"
@@ -234,7 +236,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         if question == "word":
             return _final_step(after, say["win"].format(answers=after.answered), info, Outcome("win", 1.0))
         if after.turn == self.max_turns:
-            return _final_step(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+            return _final_step(after, say["timeout"], info, Outcome("out_of_turns", truncated="turns"))
         left, ask = self.max_questions - after.answered, self._next_question(after.answered)
         return Step(after, Frozen({USER: say["user-next"].format(answer=reply, left=left, ask=ask)}), info=info)
 
@@ -242,7 +244,7 @@ class TwentyQuestionsAnswerer(Env[State], AnswerTags):
         say, after, info = self.prompt_pieces(_NAME), state._replace(turn=state.turn + 1), Frozen[Any](result="invalid")
         left = self.max_turns - after.turn
         if left == 0:
-            return _final_step(after, say["timeout"], info, Outcome("timeout", truncated="turns"))
+            return _final_step(after, say["timeout"], info, Outcome("out_of_turns", truncated="turns"))
         asked = say[state.question].format(term=state.term)
         return Step(after, Frozen({AGENT: say["invalid"].format(left=left, question=asked)}), info=info)
 

@@ -141,7 +141,7 @@ class WordChaining(Env[State], AnswerTags):
     def step(self, state: State, text: str, rng: Rng) -> Step:
         word = self._parse_word(state, text) or ""
         unread = not word and read_answer(text) is None
-        broken = "format" if unread else state.lexicon.broken_rule(state.played, word)
+        broken = "unreadable" if unread else state.lexicon.broken_rule(state.played, word)
         if state.seat == AGENT:
             return self._lose_game(state, word, broken) if broken else self._say_word(state, word)
         if not state.played and (broken or word not in state.lexicon.opening_words):
@@ -185,7 +185,7 @@ class WordChaining(Env[State], AnswerTags):
         told = Frozen({AGENT: self.prompt_pieces("word_chaining")[broken].format(word=word, letter=letter)})
         info = Frozen(result=broken, word=word) if broken in ("letter", "repeated") else Frozen(result=broken)
         over = State(state.lexicon, None, state.played, state.turn + 1)
-        return Step(over, told, info=info, outcome=Outcome("format" if broken == "format" else "loss"))
+        return Step(over, told, info=info, outcome=Outcome("unreadable" if broken == "unreadable" else "loss"))
 
     def _forfeit_game(self, state: State) -> Step:
         over = State(state.lexicon, None, state.played, state.turn)

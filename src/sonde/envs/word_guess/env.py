@@ -127,7 +127,7 @@ class WordGuess(CertainEnv[State], AnswerTags):
             if read_answer(text) is not None:
                 return self._end_turn(state, say["invalid"], Frozen(result="invalid"))
             told = Frozen({AGENT: say["format"]})
-            return Step(self._end_game(state), told, info=Frozen(result="format"), outcome=Outcome("format"))
+            return Step(self._end_game(state), told, info=Frozen(result="unreadable"), outcome=Outcome("unreadable"))
         known = feedback.feedback_facts(self.feedback, state.secret, guess)
         if guess == state.secret:
             score, told = 1.0 - state.turn / self.max_turns, Frozen({AGENT: say["win"].format(guess=guess)})
@@ -148,7 +148,7 @@ class WordGuess(CertainEnv[State], AnswerTags):
         left = self.max_turns - after.turn
         if left == 0:
             told = f"{told}\n{say['timeout']}"
-            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), info=info, outcome=Outcome("out_of_turns", truncated="turns"))
         told = f"{told}\n{say['next'].replace('{left}', str(left))}"
         return Step(after, Frozen({AGENT: told}), info=info)
 

@@ -4,7 +4,7 @@ Sources and presets:
     paprika    PAPRIKA (arXiv 2502.17543), table 1 and B.4.5: 5 letters, 6 turns, 1515 training and 800 test words
     modified   PAPRIKA, appendix I.8: 4 and 6 to 10 letters, 10 turns, 1000 test words
     lmrl       LMRL-Gym (arXiv 2311.18232), D.3: spaced letters, signs b/y/g, 400 words; reward -1 per miss, 0 on the
-               win; whatever is not a word costs a try, so there is no format failure
+               win; whatever is not a word costs a try, so no guess is unreadable
 
 Departures: the words are ours (SCOWL, curated); repeated letters follow the standard rule, where the code of both
 papers tests membership only; a guess need not be a known word, as in PAPRIKA, where LMRL-Gym's code wants one of its
@@ -182,7 +182,9 @@ class Wordle(CertainEnv[State], AnswerTags):
             told = say["lmrl_invalid" if self._is_lmrl else "invalid"].format(length=len(state.word))
             return self._end_turn(state, told, Frozen(result="invalid"))
         told = Frozen({AGENT: say["format"]})
-        return Step(State(state.word, self.turns), told, info=Frozen(result="format"), outcome=Outcome("format"))
+        return Step(
+            State(state.word, self.turns), told, info=Frozen(result="unreadable"), outcome=Outcome("unreadable")
+        )
 
     def _feedback_text(self, guess: str, seen: str) -> str:
         if self._is_lmrl:
@@ -195,7 +197,7 @@ class Wordle(CertainEnv[State], AnswerTags):
         left = self.turns - after.turn
         if left == 0:
             told = f"{told}\n{self.prompt_pieces('wordle')['lmrl_timeout' if self._is_lmrl else 'timeout']}"
-            return Step(after, Frozen({AGENT: told}), reward, info, Outcome("timeout", truncated="turns"))
+            return Step(after, Frozen({AGENT: told}), reward, info, Outcome("out_of_turns", truncated="turns"))
         if not self._is_lmrl:
             before, behind = self._request_parts
             told = f"{told}\n{before}{left}{behind}"

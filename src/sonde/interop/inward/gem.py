@@ -4,7 +4,7 @@
     env = sonde.make("gem:game:Mastermind-v0-easy", options={"max_turns": 12})
 
 Observations include the prefix and suffix that GEM adds to them. Rewards are GEM's own, per turn. An episode that ends
-with GEM's penalty for unreadable text (-0.1) is a format failure, one that ends at GEM's limit on turns a timeout, and
+with GEM's penalty for unreadable text (-0.1) is unreadable, one that ends at GEM's limit on turns out of turns, and
 one that ends with reward 1 a win.
 """
 

@@ -4,7 +4,7 @@
 
 The seed of a task is the number of the item in the dataset with seed 0. The answer is the text between `<answer>` and
 `</answer>`, as in Reasoning Gym's own prompts, and Reasoning Gym scores it: 1 is a win, less a loss with that score; no
-answer is a format failure.
+answer is unreadable.
 """
 
 # Types are checked without this extra, too.

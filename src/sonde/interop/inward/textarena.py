@@ -8,7 +8,7 @@
 The agent is player 0. It gets each new message of the game once: TextArena's observation wrappers, which repeat the
 whole conversation each time, are removed, while its action wrappers (brackets around a bare answer) are kept. The
 reward comes at the end: 1 is a win, and a fraction a loss with that score. A move that the game calls invalid, beyond
-those that it forgives, is a format failure; the game's limit on turns is a timeout.
+those that it forgives, is unreadable; one at the limit on turns is out of turns.
 
 Some games need data that NLTK downloads (`Wordle`), or a language model of OpenRouter as the other player
 (`TwentyQuestions`); the error says so if it is missing.

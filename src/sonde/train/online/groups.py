@@ -236,7 +236,7 @@ def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: 
         "reward": mean_of(earned),
         "turns": mean_of(len(t.turns) for t in valid),
         **{name: mean_of(len(marked_turns(t).get(name, ())) for t in valid) for name in CALLED},
-        "unreadable": mean_of(float(t.outcome is not None and t.outcome.kind == "format") for t in valid),
+        "unreadable": mean_of(float(t.outcome is not None and t.outcome.kind == "unreadable") for t in valid),
         "cut": (float(sum(c.finish == "length" for c in said)), float(len(said))),
         "context_full": mean_of(float(t.outcome is not None and t.outcome.truncated == "context") for t in valid),
         "tokens": (float(report.tokens), n),

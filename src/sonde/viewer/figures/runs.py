@@ -31,7 +31,7 @@ from .axes import (
 from .svg import GRID, INK, MUTED, PAPER, STYLE, Drawing
 
 _TINT = 0.32
-_PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "format": ""}
+_PATTERNS = {"poor": "", "nothing": "///", "invalid": "xxx", "unreadable": ""}
 _BINS = 20
 _PERCENT = (-3, 103)
 
@@ -216,7 +216,7 @@ def _fill_style(colour: str, key: str) -> dict[str, Any]:
     """How bits of a kind are drawn: taken ones solid, lost ones tinted, patterned or in ink."""
     if key == "taken":
         return {"facecolor": colour, "edgecolor": PAPER, "linewidth": 0.4}
-    if key == "format":
+    if key == "unreadable":
         return {"facecolor": INK, "edgecolor": PAPER, "linewidth": 0.4}
     if key == "poor":
         return {"facecolor": colour, "alpha": _TINT, "linewidth": 0}

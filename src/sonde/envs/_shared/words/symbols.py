@@ -142,17 +142,17 @@ class Spelling(TabularEnv[SpellingState], AnswerTags):
         say, here = self.prompt_pieces(self.name), self._state_label(state.turn % self.place_count, state.right)
         if read_answer(text) is None:
             info, told = (
-                step_facts("format", state.turn, self.place_count, here, None, 0.0, here),
+                step_facts("unreadable", state.turn, self.place_count, here, None, 0.0, here),
                 Frozen({AGENT: say["format"]}),
             )
-            return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("format"))
+            return Step(state._replace(turn=self.turns), told, info=info, outcome=Outcome("unreadable"))
         info = step_facts("invalid", state.turn, self.place_count, here, None, 0.0, OFF)
         return self._end_turn(SpellingState(state.code, state.turn + 1, False), say["invalid"], info)
 
     def _end_turn(self, after: SpellingState, told: str, info: Frozen[Any]) -> Step:
         if after.turn == self.turns:
             ended = Frozen({AGENT: f"{told}\n{self.prompt_pieces(self.name)['timeout']}"})
-            return Step(after, ended, EMPTY, info, Outcome("timeout", truncated="turns"))
+            return Step(after, ended, EMPTY, info, Outcome("out_of_turns", truncated="turns"))
         if after.turn % self.place_count == 0:
             after = SpellingState(after.code, after.turn)
         return Step(after, Frozen({AGENT: f"{told}\n{self._position_text(after.turn)}"}), EMPTY, info)
