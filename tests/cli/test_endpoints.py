@@ -111,7 +111,7 @@ def test_strict_leads_to_the_keys_that_help(here: Path) -> None:
 
 def test_strict_is_for_endpoints() -> None:
     assert failure("eval", "wordle", "--agent", "random", "--strict", "-n", "1").startswith(
-        "--strict: allowed: only where a"
+        "--strict: allowed: only with a model behind an endpoint"
     )
 
 

@@ -169,4 +169,4 @@ def test_help_tells_defaults_that_depend_on_the_command() -> None:
     texts = {c: " ".join(invoke(c, "--help", columns=200).output.split()) for c in COMMANDS}
     assert "Samples per task. [default: (4)]" in texts["eval"]
     assert "Samples per task. [default: (1)]" in texts["rollout"]
-    assert "train, test, or another of the preset. [default: (train)]" in texts["rollout"]
+    assert "train, test, or another split of the preset. [default: (train)]" in texts["rollout"]

@@ -33,7 +33,7 @@ def test_episodes_that_a_host_played_are_read_though_no_agent_is_on_record() -> 
         session.say("<Answer>crane</Answer>")
         written.append_trajectory(session.trajectory())
     text = run("read", "hosted")
-    assert "sample 0: agent, 1 turn, timeout" in text and "<Answer>crane</Answer>" in text
+    assert "sample 0: agent, 1 turn, out_of_turns" in text and "<Answer>crane</Answer>" in text
 
 
 def test_a_reply_that_was_asked_for_again_is_shown_once() -> None:

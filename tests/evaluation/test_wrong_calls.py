@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (lambda: Sampling(stop=("a", "")), "sampling: stop: got"),
         (lambda: Sampling(seed=-1), "sampling: seed: got -1, allowed: 0 to"),
         (lambda: Sampling(seed=2**64), "sampling: seed: got"),
-        (lambda: Outcome("nope"), "outcome: kind: got 'nope', allowed: win, loss, format, timeout, error"),
+        (lambda: Outcome("nope"), "outcome: kind: got 'nope', allowed: win, loss, unreadable, out_of_turns, error"),
         (lambda: Outcome("win", score="x"), "outcome: score: got 'x', allowed: a finite number"),
         (lambda: Outcome("win", math.nan), "outcome: score: got nan"),
         (lambda: Outcome("loss", truncated="time"), "outcome: truncated: got 'time', allowed: tokens, turns"),
