@@ -60,7 +60,7 @@ def test_values_print_in_two_lines_at_most() -> None:
     shown = {
         ep: "<Episode wordle/custom[0] seed 0: 1 acts, agent to act>",
         ep.posterior(): "<Belief over 9 hypotheses, 3.17 bits: 'coast' 0.111, 'foist' 0.111, 'hoist' 0.111, ...>",
-        played: f"<Trajectory {played.id[:8]} of wordle (paprika), test 0, seed 0, sample 0: 6 turns, timeout>",
+        played: f"<Trajectory {played.id[:8]} of wordle (paprika), test 0, seed 0, sample 0: 6 turns, out_of_turns>",
     }
     assert {value: repr(value) for value in shown} == shown
     lines = repr(sonde.evaluate([played])).splitlines()

@@ -296,7 +296,7 @@ def test_what_is_selected_keeps_the_rules(games: list[tuple[int, int, Outcome]],
         (SFTRule, {"max_tokens": 0}, "max_tokens: got 0, allowed: 1 or more"),
         (PairRule, {"slower": 0}, "slower: got 0, allowed: 1 or more"),
         (PairRule, {"per_task": 0}, "per_task: got 0, allowed: 1 or more"),
-        (PairRule, {"negatives": ("win",)}, "negatives: got 'win', allowed: loss, format, timeout"),
+        (PairRule, {"negatives": ("win",)}, "negatives: got 'win', allowed: loss, unreadable, out_of_turns"),
         (PairRule, {"same_first_move": ("wordle",)}, "same_first_move: got 'wordle', allowed: minesweeper"),
     ],
 )

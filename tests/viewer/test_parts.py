@@ -88,7 +88,7 @@ def test_episodes_are_chosen_by_rule_and_never_twice() -> None:
     assert found == [
         ("shortest win", "short win"),
         ("longest loss", "loss"),
-        ("format failure", "mumble"),
+        ("unreadable", "mumble"),
         ("worst efficiency", "poor"),
         ("longest win", "long win"),
     ]

@@ -103,7 +103,7 @@ def cut_text(text: str, limit: int = LIMIT) -> list[Piece]:
     """`text` in one piece, or its beginning and its end with what is left out between them.
 
     >>> [len(part.text) for part in cut_text("a" * 3000)]
-    [1500, 25, 500]
+    [1500, 27, 500]
     """
     if len(text) <= limit:
         return [Piece(text)]
