@@ -345,7 +345,7 @@ def test_a_comparison_pairs_tasks_and_counts_what_is_missing() -> None:
     other = evaluate([play_answers(ENV, t, i, str(t.hidden)) for t in (a, b) for i in range(2)], label="other")
     found = compare(by_hand(), other)
     assert (found.a, found.b, found.n_tasks) == ("me", "other", 2)
-    # Task 01: 1/2 against 1; task 11: 0 (one format failure, one missing) against 1.
+    # Task 01: 1/2 against 1; task 11: 0 (one unreadable, one missing) against 1.
     assert found.success.mean == found.score.mean == -0.75
     # Resampled means reach from -1 to -0.5; stretched 9.168 times about the mean they pass what is possible.
     assert (found.success.low, found.success.high) == (-1.0, 1.0)
