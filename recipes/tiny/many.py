@@ -196,7 +196,7 @@ def measure(game: Taught, model: Path, tasks: int, seed: int = 0) -> Mapping[str
         wins = [[float(t.outcome is not None and t.outcome.success) for t in rows[i : i + TEST_K]]
                 for i in range(0, len(rows), TEST_K)]  # fmt: skip
         acts = [act for t in rows for act in t.acts if act.seat == AGENT]
-        fine = sum(act.info.get("result") not in ("invalid", "format") for act in acts) / len(acts)
+        fine = sum(act.info.get("result") not in ("invalid", "unreadable") for act in acts) / len(acts)
         return metrics.rate(wins), fine
 
     def player(temperature: float) -> Any:
