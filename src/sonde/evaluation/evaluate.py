@@ -1,7 +1,8 @@
 """Evaluate an agent in an environment, following PAPRIKA, with intervals, exact information gain and a scale.
 
 Source: PAPRIKA (arXiv 2502.17543), section 4 and appendix E: k = 4 samples per task at temperature 0.7 and min-p 0.3,
-average success over samples, pass@k. An unreadable answer, an endpoint failure and a missing record all count as failures.
+average success over samples, pass@k. An unreadable answer, an endpoint failure and a missing record all count as
+failures.
 Beyond the paper: unbiased pass@1..k, intervals clustered by task, success within n turns, gains in bits, efficiency,
 and `reference_score` (0 = random play, 100 = the reference solver).
 """

@@ -327,8 +327,8 @@ class ThirdPartyEnv(Env[Place]):
 
 
 def make_outcome(reward: float, *, cut: bool = False, unreadable: bool = False, won: bool | None = None) -> Outcome:
-    """The outcome by the last reward: 1 or more is a win unless the host says who has won (`won`), the host's limit on
-    turns (`cut`) is out of turns, and a text that the host could not read (`unreadable`) is unreadable."""
+    """The outcome by the last reward: 1 or more is a win unless the host says who has won (`won`). `cut`: the host's
+    limit on turns ended the episode. `unreadable`: the host could not read the last text."""
     score = min(1.0, max(0.0, float(reward)))
     if unreadable:
         return Outcome("unreadable")

@@ -38,8 +38,8 @@ def named_rewards(trajectory: Trajectory) -> dict[str, Values]:
 
     `env`: the environment's own reward (any before the first turn counts for the first). `turns`: 1 per turn;
     `extra_turns`: the same, but 0 in a game of one turn. `invalid`, `repeated`: 1 on turns that the environment marked
-    so. On the last turn only: `success`, 1 if won (and confirmed by a judge, where there is one); `loss`, `unreadable` and
-    `out_of_turns`, 1 for that outcome; `score`, the outcome's.
+    so. On the last turn only: `success`, 1 if won (and confirmed by a judge, where there is one); `loss`, `unreadable`
+    and `out_of_turns`, 1 for that outcome; `score`, the outcome's.
     """
     turns, outcome = trajectory.turns, trajectory.outcome
     n, kind = len(turns), outcome.kind if outcome else "error"

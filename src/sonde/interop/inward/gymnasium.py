@@ -8,8 +8,8 @@ the number of a discrete action: the last whole number in the reply. A reply wit
 the environment does not see it.
 
 A terminated episode is won if `info` says so (`is_success`, `success`, or the outcome of a sonde environment) or, if
-`info` says nothing, if its last reward is above 0; a truncated one is out of turns. Gymnasium does not bound rewards: if
-they leave 0 to 1, set `reward_range`.
+`info` says nothing, if its last reward is above 0; a truncated one is out of turns. Gymnasium does not bound rewards:
+if they leave 0 to 1, set `reward_range`.
 """
 
 from __future__ import annotations

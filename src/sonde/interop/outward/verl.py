@@ -12,8 +12,8 @@ those of the model, and verl's own token builder joins the turns. The return (th
 episode; `extra_fields` have the reward of each turn (`turn_scores`) with the number of response tokens up to its end
 (`turn_ends`), for advantages per turn, and the outcome.
 
-An episode that fills the response ends there with the reward earned so far: `out_of_turns`, `truncated` by the `context`,
-as in sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with
+An episode that fills the response ends there with the reward earned so far: `out_of_turns`, `truncated` by the
+`context`, as in sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with
 a scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
 """
 
