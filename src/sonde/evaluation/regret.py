@@ -11,8 +11,8 @@ policy's actions are recorded; both estimates below have its regret as their exp
 
 An answer that names no action costs `V*_h(s_h) - r_h - V*_{h+1}(s_{h+1})`. After an episode ends because it is solved,
 the regret is zero; after an unreadable answer, it is V* in every missed sub-episode. If `max_turns` cuts a last
-sub-episode short, only the played steps count. Environments need a finite `decision_problem` (`envs/_shared/finite.py`); the true
-world comes from replaying the reset.
+sub-episode short, only the played steps count. Environments need a finite `decision_problem`
+(`envs/_shared/finite.py`); the true world comes from replaying the reset.
 """
 
 from __future__ import annotations

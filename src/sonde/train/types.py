@@ -75,8 +75,8 @@ class Sample:
 
     `group` names the trajectories that share a world (baselines are computed within it); `tags` are the task's. `kind`
     is the outcome's (win, loss, unreadable, out_of_turns, error); `rewards` holds the agent's reward per turn, `score`
-    the return. `cut`: a limit on turns ended the episode. `shown`: a demonstration, whose likelihood is learned in addition
-    to whatever else a step learns.
+    the return. `cut`: a limit on turns ended the episode. `shown`: a demonstration, whose likelihood is learned in
+    addition to whatever else a step learns.
     """
 
     rows: tuple[Row, ...]

@@ -6,11 +6,11 @@
 An Inspect sample is a task of a split, an epoch is a sample of its group: sample i, epoch k is the episode of task i,
 world seed `seed` and sample k - 1, as in `sonde eval`. Other seats are filled as described in `session.py`; they are
 not Inspect's models. The score of a sample is a value per name: `success`, `score`, `return` (the sum of rewards),
-`turns`, one for every kind of outcome (`win`, `loss`, `unreadable`, `out_of_turns`, `error`), `cut` (the limit on turns),
-and with `gains`, if the environment has a filter, `gain`, the bits gained in total. Inspect requires the same names for
-every sample of a task, so an episode that ended before its first turn has 0 bits and a return of 0. Each value gets its
-mean and standard error, clustered by task. Each turn's reward and facts are in the sample's store under `sonde`;
-neither sample nor log contains the hidden setup.
+`turns`, one for every kind of outcome (`win`, `loss`, `unreadable`, `out_of_turns`, `error`), `cut` (the limit on
+turns), and with `gains`, if the environment has a filter, `gain`, the bits gained in total. Inspect requires the same
+names for every sample of a task, so an episode that ended before its first turn has 0 bits and a return of 0. Each
+value gets its mean and standard error, clustered by task. Each turn's reward and facts are in the sample's store under
+`sonde`; neither sample nor log contains the hidden setup.
 
 As with `agents:llm`, an answer that the token limit cut is marked as such, and reasoning does not reach the
 environment. If Inspect's own limits (messages, tokens, time) end a sample, its outcome is `error`.

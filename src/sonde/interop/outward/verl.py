@@ -13,8 +13,8 @@ episode; `extra_fields` have the reward of each turn (`turn_scores`) with the nu
 (`turn_ends`), for advantages per turn, and the outcome.
 
 An episode that fills the response ends there with the reward earned so far: `out_of_turns`, `truncated` by the
-`context`, as in sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on a CPU, with
-a scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
+`context`, as in sonde's own training. Other seats are sonde's own policies. Tested with verl 0.9.1's own agent loop on
+a CPU, with a scripted engine (`make test-hosts`); verl needs a GPU to train, so no training was run.
 """
 
 # Types are checked without this extra, too.
