@@ -289,7 +289,7 @@ def test_long_episodes_are_shown_in_part_and_the_page_says_so(tmp_path: Path) ->
         pages[turns] = report([folder], tmp_path)
     assert "left out of this page; the run folder has them, and" not in pages[60]
     assert pages[400].count("Turns 41 to 380 are left out of this page") == 2
-    shown = {int(n) for n in re.findall(r'class="who">turn (\d+)', pages[400])}
+    shown = {int(n) for n in re.findall(r'class="no">turn (\d+)', pages[400])}
     assert shown == {*range(1, 41), *range(381, 401)}
     assert len(pages[400]) < 1.3 * len(pages[60]) < 1_000_000
     Reader(pages[400])

@@ -242,6 +242,10 @@ class PartitionFilter(Filter):
         """The hypotheses with their replies."""
         return self._prior.known
 
+    def splits_alike(self, first: str, second: str) -> bool:
+        """Whether two messages get the same reply as each other under every hypothesis, up to the replies' words."""
+        return self._prior.code(first).key == self._prior.code(second).key
+
     def observe(self, turn: Turn) -> PartitionFilter:
         reply = turn.info.get("reply")
         if not isinstance(reply, str):

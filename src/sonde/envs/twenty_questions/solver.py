@@ -29,5 +29,7 @@ class TwentyQuestionsSolver(ProgramPolicy):
             best = str(known.belief().top(1)[0][0])
         if best not in known.known.questions or self.plain:
             return Action(view.say(best))
-        forms = question_phrasings(best)
+        # Where naming the secret ends the game, "psychology" and "the mind" are two questions: one may win, and neither
+        # counts as asked when the other was.
+        forms = [form for form in question_phrasings(best) if known.splits_alike(best, form)]
         return Action(forms[Rng(view.seed).randrange(len(forms))])
