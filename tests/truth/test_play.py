@@ -64,7 +64,7 @@ def test_every_kind_of_topic_answers_most_plain_first_questions() -> None:
         ("ear", "Is it a living thing?", "I do not know."),
         ("Pegasus", "Can it fly?", "Yes."),
         ("Spider-Man", "Can it fly?", "No."),
-        ("Dracula", "Can it fly?", "I do not know."),
+        ("Aladdin", "Can it fly?", "I do not know."),
         ("Chewbacca", "Does it have fur?", "Yes."),
         ("Moby Dick", "Does it have legs?", "No."),
         ("Frodo Baggins", "Is it small?", "Yes."),
