@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import play_test
 
 
-@each("part, questions, most", [("open", 14, 0.11), ("held_out", 14, 0.14), ("wide", 40, 0.44)])
+@each("part, questions, most", [("open", 14, 0.11), ("held_out", 14, 0.12), ("wide", 40, 0.44)])
 def test_most_plain_first_questions_are_answered(part: str, questions: int, most: float) -> None:
     gaps, asked = play_test.find_gaps(part), play_test.count_pairs(part)
     assert len(play_test.load_questions()[part]) == questions and len(gaps) >= 19 and asked > 4_500
@@ -22,6 +22,7 @@ def test_every_kind_of_topic_answers_most_plain_first_questions() -> None:
     shares = play_test.share_of_gaps("open")
     assert len(shares) >= 19
     assert {kind: share for kind, share in shares.items() if share > 0.15} == {}
+    assert max(play_test.share_of_gaps("held_out").values()) < 0.17
 
 
 @each(
@@ -58,6 +59,27 @@ def test_every_kind_of_topic_answers_most_plain_first_questions() -> None:
         ("hiking", "Is it found indoors?", "No."),
         ("skateboarding", "Is it older than 100 years?", "I do not know."),
         ("archery", "Is it older than 100 years?", "Yes."),
+        ("tooth", "Does it fly?", "No."),
+        ("stomach", "Does it make a sound?", "Yes."),
+        ("ear", "Is it a living thing?", "I do not know."),
+        ("Pegasus", "Can it fly?", "Yes."),
+        ("Spider-Man", "Can it fly?", "No."),
+        ("Aladdin", "Can it fly?", "I do not know."),
+        ("Chewbacca", "Does it have fur?", "Yes."),
+        ("Moby Dick", "Does it have legs?", "No."),
+        ("Frodo Baggins", "Is it small?", "Yes."),
+        ("R2-D2", "Is it electronic?", "Yes."),
+        ("chess", "Does it involve water?", "No."),
+        ("swimming", "Does it involve water?", "Yes."),
+        ("skydiving", "Does it fly?", "I do not know."),
+        ("Live Aid", "Is it dangerous?", "No."),
+        ("Hurricane Katrina", "Is it natural?", "Yes."),
+        ("Chernobyl disaster", "Is it man-made?", "Yes."),
+        ("Nile", "Does it have leaves?", "No."),
+        ("rainforest", "Does it have leaves?", "Yes."),
+        ("shadow", "Does it fly?", "No."),
+        ("lightning", "Is it fast?", "Yes."),
+        ("earthquake", "Does it make a sound?", "Yes."),
     ],
 )
 def test_by_hand(topic: str, question: str, reply: str) -> None:

@@ -334,7 +334,7 @@ def test_the_reference_wins_most_games(preset: str) -> None:
 
 @each(
     "preset, counts",
-    [("paprika", (640, 916, 310)), ("delta_belief", (707, 914, 351)), ("lmrl", (59, 82, 17))],
+    [("paprika", (639, 926, 301)), ("delta_belief", (705, 930, 337)), ("lmrl", (59, 82, 17))],
 )
 def test_every_preset_has_easy_medium_and_hard_topics(preset: str, counts: tuple[int, ...]) -> None:
     """The counts of `difficulty.py`; PAPRIKA's 1,499 had none that were easy."""
@@ -348,7 +348,7 @@ def test_every_preset_has_easy_medium_and_hard_topics(preset: str, counts: tuple
 def test_paprikas_groups_are_near_the_papers() -> None:
     """477, 726 and 296 of 1,499: 32, 48 and 20 %."""
     found = Counter(t.tags["difficulty"] for t in PAPRIKA.tasks("train"))
-    assert found == {"easy": 515, "medium": 731, "hard": 253}
+    assert found == {"easy": 514, "medium": 741, "hard": 244}
     for name, share in (("easy", 477 / 1499), ("medium", 726 / 1499), ("hard", 296 / 1499)):
         assert abs(found[name] / 1499 - share) < 0.1
 

@@ -133,7 +133,7 @@ class TwentyQuestions(Dialogue):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="10",
+            version="11",
             summary="find out a secret topic by questions with the answer yes or no",
             preset=self.preset,
             max_turns=self.turns,

@@ -12,8 +12,8 @@ the most are hard, cut where the shares together come nearest to the paper's; to
 since a solver that knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over
 all splits:
 
-    paprika        easy: at most 6 turns, hard: 11 or more     easy 640, medium 916, hard 310 (34, 49, 17 %)
-    delta_belief   easy: at most 11 turns, hard: 16 or more    easy 707, medium 914, hard 351 (36, 46, 18 %)
+    paprika        easy: at most 6 turns, hard: 11 or more     easy 639, medium 926, hard 301 (34, 50, 16 %)
+    delta_belief   easy: at most 11 turns, hard: 16 or more    easy 705, medium 930, hard 337 (36, 47, 17 %)
     lmrl           easy: at most 7 turns, hard: 10 or more     easy 59, medium 82, hard 17 (37, 52, 11 %)
 """
 
