@@ -31,14 +31,14 @@ class GuessMyCitySolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         known, rng = require_filter(view, PartitionFilter, "guess_my_city", "over cities"), Rng(view.seed)
         question, gain = self._best_question(known)
-        city = view.say(known.known.guess(known.lead))
+        city = view.say(known.answers.guess(known.lead))
         if view.turn == view.spec.max_turns - 1 or known.expected_gain(city) >= gain:
             return Action(city)
         return Action(word_question(question, rng, first=view.turn == 0))
 
     def _best_question(self, known: PartitionFilter) -> tuple[str, float]:
         gains = known.question_gains()
-        plain = [q for q in known.known.questions if len(known.known.split(q)) <= self.most_replies]
+        plain = [q for q in known.answers.questions if len(known.answers.split(q)) <= self.most_replies]
         best = max(plain, key=lambda q: round(gains.get(q, 0.0), 9))
         return best, gains.get(best, 0.0)
 

@@ -437,6 +437,6 @@ def _clean_message(answer: str) -> str:
 def _legal_answers(env: TwentyQuestions, category: str) -> Sequence[str]:
     knows, topics = topic_knowledge(), topic_pool(env.preset, category)
     prior = _prior_filter(env, category)
-    asked = prior.known.questions if prior is not None else ()
+    asked = prior.answers.questions if prior is not None else ()
     others = (name for name, i in knows.aliases.items() if topics >> i & 1)
     return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1), *others)

@@ -22,12 +22,12 @@ class TwentyQuestionsSolver(ProgramPolicy):
 
     def act_now(self, view: View) -> Action:
         known = view.filter
-        if not isinstance(known, PartitionFilter) or not isinstance(known.known, TopicAnswers):
+        if not isinstance(known, PartitionFilter) or not isinstance(known.answers, TopicAnswers):
             raise UserError(f"agents:twenty_questions: {view.spec.name} has no filter over topics")
         best, _ = known.best_question()
-        if view.turn == view.spec.max_turns - 1 and best in known.known.questions:
+        if view.turn == view.spec.max_turns - 1 and best in known.answers.questions:
             best = str(known.belief().top(1)[0][0])
-        if best not in known.known.questions or self.plain:
+        if best not in known.answers.questions or self.plain:
             return Action(view.say(best))
         # Where naming the secret ends the game, "psychology" and "the mind" are two questions: one may win, and neither
         # counts as asked when the other was.
