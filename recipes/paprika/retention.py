@@ -173,11 +173,11 @@ def compare_smollm2(model: Path) -> list[Retention]:
 def report(found: Sequence[Retention], skipped: str) -> list[Table]:
     """The table."""
     heads = ["", "texts", "before", "after", "change", "perplexity, after / before"]
-    cells = [[k.name, k.texts, k.before, k.after, _signed(k.change), math.exp(k.change.mean)] for k in found]
+    cells = [[k.name, k.texts, k.before, k.after, _format_signed(k.change), math.exp(k.change.mean)] for k in found]
     return [Table(f"nats per token of what was not trained on{skipped}", heads, cells)]
 
 
-def _signed(e: Estimate) -> str:
+def _format_signed(e: Estimate) -> str:
     return f"{e.mean:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 

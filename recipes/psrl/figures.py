@@ -78,7 +78,7 @@ _CODES = [
 ]
 
 
-def flawed(settings: Mapping[str, Any], flaws: Sequence[str], env: Mapping[str, Any] = {}) -> list[Agent]:
+def flawed_agents(settings: Mapping[str, Any], flaws: Sequence[str], env: Mapping[str, Any] = {}) -> list[Agent]:
     """LLM-PSRL on imperfect oracles."""
     return [Agent(f"LLM-PSRL, {flaw}", "llm_psrl", settings, env, _FLAWS[flaw]) for flaw in flaws]
 
@@ -92,7 +92,7 @@ FIGURES: Mapping[str, Figure] = {
                 Agent(f"LLM-PSRL, sampling at {t:g}", "llm_psrl", {"sampler_temperature": t, **_STEP})
                 for t in (0.7, 1.0, 1.2, 1.5)
             ),
-            *flawed(_STEP, ["greedy sampler", "forgetting updater"]),
+            *flawed_agents(_STEP, ["greedy sampler", "forgetting updater"]),
             Agent("Thompson, Beta(1, 1)", "thompson"),
             Agent("Thompson, true prior", "psrl"),
             Agent("UCB1", "ucb1"),
@@ -129,7 +129,7 @@ FIGURES: Mapping[str, Figure] = {
         _RIVER,
         [
             Agent("LLM-PSRL", "llm_psrl", _CACHED),
-            *flawed(_CACHED, [*_FLAWS]),
+            *flawed_agents(_CACHED, [*_FLAWS]),
             *_RIVER_BASE,
             Agent("PSRL", "psrl"),
             Agent("PSRL, alpha .1", "psrl", {"alpha": 0.1}),
@@ -143,7 +143,7 @@ FIGURES: Mapping[str, Figure] = {
         _LOCK,
         [
             Agent("LLM-PSRL", "llm_psrl"),
-            *flawed({}, ["forgetting updater"]),
+            *flawed_agents({}, ["forgetting updater"]),
             *_BASE,
             Agent("Bayes-optimal", "combination_lock"),
             *_CODES,
@@ -156,7 +156,7 @@ FIGURES: Mapping[str, Figure] = {
     "8": Figure(
         "letter Wordle",
         _WORDLE,
-        [Agent("LLM-PSRL", "llm_psrl"), *flawed({}, ["forgetting updater"]), *_BASE, *_CODES, _UNIFORM],
+        [Agent("LLM-PSRL", "llm_psrl"), *flawed_agents({}, ["forgetting updater"]), *_BASE, *_CODES, _UNIFORM],
         40,
         [regret_table("figure8", (2, 5, 6), _ENDS)],
     ),
@@ -168,7 +168,7 @@ FIGURES: Mapping[str, Figure] = {
             Agent("LLM-PSRL, downstream known", "llm_psrl", _COLD, _TOLD),
             *(
                 agent._replace(label=f"{agent.label}, downstream known")
-                for agent in flawed(_COLD, ["forgetting updater", "short-sighted planner"], _TOLD)
+                for agent in flawed_agents(_COLD, ["forgetting updater", "short-sighted planner"], _TOLD)
             ),
             *_RIVER_BASE,
             Agent("PSRL", "psrl"),
@@ -189,7 +189,7 @@ FIGURES: Mapping[str, Figure] = {
                 agent._replace(label=f"{agent.label}, 4 caves", env={"preset": "length4"})
                 for agent in (
                     Agent("LLM-PSRL", "llm_psrl", _CACHED),
-                    *flawed(_CACHED, ["short-sighted planner"]),
+                    *flawed_agents(_CACHED, ["short-sighted planner"]),
                     Agent("PSRL", "psrl"),
                     Agent("PSRL, alpha .1", "psrl", {"alpha": 0.1}),
                     _UNIFORM,

@@ -31,7 +31,7 @@ def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], st
         if due and skill == "gambler":
             won = [wins for _, wins in state.counts]
             return env.say(state.arms[won.index(min(won))])
-        wanted = best_guesses(state.counts, pulls) if due else least_tried(state.counts)
+        wanted = best_guesses(state.counts, pulls) if due else least_tried_machines(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 
     return say
@@ -45,7 +45,7 @@ def best_guesses(counts: Counts, pulls: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=100_000)
-def least_tried(counts: Counts) -> tuple[int, ...]:
+def least_tried_machines(counts: Counts) -> tuple[int, ...]:
     """The machines tried least, of those that may still be the best by a wide margin: at least a tenth of the likeliest
     one's probability."""
     best = counts_posterior(counts, quadrature_nodes(20)).best

@@ -17,7 +17,7 @@ from sonde.core import AGENT, Episode, Rng, UserError, View
 from sonde.core.registry import build
 from sonde.envs.chess import stockfish
 from sonde.envs.chess.position import START
-from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_weakened
+from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_line
 from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
@@ -174,7 +174,7 @@ def test_a_level_draws_by_distance_and_lot() -> None:
     5 + (120 * 11 + 11 u') / 128 = 15.3125 + 11 u' / 128: it is played if u' - u >= 8, for 112 * 113 / 2 of the 120^2
     pairs of lots."""
     lines = [ScoredMove("g1f3", 16), ScoredMove("f1c4", 5)]
-    drawn = Counter(pick_weakened(lines, 0, Rng(seed, "level")).move for seed in range(4000))
+    drawn = Counter(pick_line(lines, 0, Rng(seed, "level")).move for seed in range(4000))
     expected = 112 * 113 / 2 / 120**2
     assert abs(drawn["f1c4"] / 4000 - expected) < 4 * (expected * (1 - expected) / 4000) ** 0.5
 
@@ -182,9 +182,9 @@ def test_a_level_draws_by_distance_and_lot() -> None:
 def test_a_move_that_loses_much_is_not_drawn() -> None:
     lines = [ScoredMove("e2e4", 40), ScoredMove("d2d4", 30), ScoredMove("g2g4", -29_997)]
     for level in (0, 10, 19):
-        assert {pick_weakened(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
-    strict = Counter(pick_weakened(lines, 19, Rng(seed, "x")).move for seed in range(300))
-    loose = Counter(pick_weakened(lines, 0, Rng(seed, "x")).move for seed in range(300))
+        assert {pick_line(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
+    strict = Counter(pick_line(lines, 19, Rng(seed, "x")).move for seed in range(300))
+    loose = Counter(pick_line(lines, 0, Rng(seed, "x")).move for seed in range(300))
     assert strict["d2d4"] < loose["d2d4"]
 
 

@@ -72,7 +72,7 @@ def _place_men(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows,
         if pieces == "RR":
             good &= men[2] < men[3]
         number, men = number[good], men[:, good]
-        chosen = _held_out(men, pieces, bits) == test
+        chosen = _is_held_out(men, pieces, bits) == test
         numbers, found = np.concatenate([numbers, number[chosen]]), np.concatenate([found, men[:, chosen].T])
         if len(found) >= count:
             break
@@ -92,7 +92,7 @@ def _decode_squares(code: Rows, bits: int) -> Rows:
     return np.stack([code >> shift & 63 for shift in range(bits - 6, -1, -6)])
 
 
-def _held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
+def _is_held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
     """Whether a placement is held out for the test: decided by the lowest code among its mirror images."""
     orders = [list(range(len(men)))]
     if pieces == "RR":

@@ -94,14 +94,14 @@ class Stockfish(ProgramPolicy):
             chosen = engine.search_lines(fen, self.nodes, depth=None, n_lines=1)[0]
         else:
             lines = engine.search_lines(fen, self.nodes, depth=1 + self.level, n_lines=LINES)
-            chosen = pick_weakened(lines, self.level, Rng(view.seed))
+            chosen = pick_line(lines, self.level, Rng(view.seed))
         return Action(view.say(boards.to_san(fen, chosen.move)))
 
     async def close(self) -> None:
         self._engine.close()  # type: ignore[attr-defined]
 
 
-def pick_weakened(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
+def pick_line(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
     """The line that a level plays, of `lines` with the best first: the greatest score + bonus, the last of ties."""
     weakness = 120 - 2 * level
     best, spread = lines[0].score, min(lines[0].score - lines[-1].score, _PAWN)

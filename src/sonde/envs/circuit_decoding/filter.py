@@ -184,7 +184,7 @@ class CircuitFilter(Filter):
         if self.verdict is None:
             return each
         tables, right = self.verdict
-        return np.where(_count_marked(said) == right, each, 0.0) / self._number_right(tables)[right]
+        return np.where(_count_marks(said) == right, each, 0.0) / self._number_right(tables)[right]
 
     def _match_tables(self, numbers: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.bool_]]:
         """Masks of these tables, given by their numbers for every circuit."""
@@ -253,7 +253,7 @@ class CircuitFilter(Filter):
     def _number_right(self, said: Tables) -> Floats:
         """P(n of these tables are right) for n = 0, ..., C, before a verdict."""
         cells = self._table_cells(said)
-        right = _count_marked([cell.said_G for cell in cells])
+        right = _count_marks([cell.said_G for cell in cells])
         mass = self._tuple_posterior([cell.chance_HG * cell.size_G for cell in cells])
         return np.bincount(right.ravel(), mass.ravel(), self.game.shape.circuits + 1).astype(np.float64)
 
@@ -293,7 +293,7 @@ class CircuitFilter(Filter):
         return TableCells(chance_HG, np.append(cell.size_G, 0.0), np.append(cell.said_G, False), [*cell.first, none])
 
 
-def _count_marked(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
+def _count_marks(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
     """The number of marked entries for every choice of one entry from each."""
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 

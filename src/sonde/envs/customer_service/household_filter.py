@@ -122,7 +122,7 @@ class HouseholdFilter(Filter):
 
     def _add_answers(self, message: str, reply: str) -> Answers:
         answers = dict(self.answers)
-        for name, query in self._findings_asked(message):
+        for name, query in self._find_asked_findings(message):
             product = load_products()[name]
             values = range(len(product.findings[query.target].values))
             replies = [answer_finding(product, query, value) for value in values]
@@ -130,7 +130,7 @@ class HouseholdFilter(Filter):
                 answers.setdefault((name, query.target), replies.index(reply))
         return answers
 
-    def _findings_asked(self, message: str) -> Iterator[tuple[str, Query]]:
+    def _find_asked_findings(self, message: str) -> Iterator[tuple[str, Query]]:
         for name in self.weights:
             if (query := read_at_home(name, message)).kind == "finding":
                 yield name, query

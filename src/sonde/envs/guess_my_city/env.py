@@ -143,9 +143,9 @@ class GuessMyCity(Dialogue):
 
     def _find_title(self, city: str, country: str) -> str:
         """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from .guesses import cities_named
+        from .guesses import find_named_cities
 
-        found = cities_named(f"{name_key(city)} {name_key(country)}")
+        found = find_named_cities(f"{name_key(city)} {name_key(country)}")
         rows = [c for c in self.city_knowledge.cities if found >> c.id & 1]
         return rows[0].title if len(rows) == 1 else f"{city}, {country}"
 
@@ -238,7 +238,7 @@ class GuessMyCity(Dialogue):
         )
 
     def candidate_names(self, state: Talk) -> Names:
-        from .guesses import cities_named, city_names
+        from .guesses import city_names, find_named_cities
 
         city = self.hidden_city(state)
         if city is None:
@@ -246,9 +246,9 @@ class GuessMyCity(Dialogue):
             ways = (name, f"{name} {country}", f"{name} in {country}")
             return Names(name_lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
-        beside = cities_named(name_key(land))
+        beside = find_named_cities(name_key(land))
         for word in name_key(land).split():
-            beside |= cities_named(word)
+            beside |= find_named_cities(word)
         return city_names()._replace(secret=1 << city.id, beside=beside)
 
     def secret_names(self, state: Talk) -> Sequence[str]:

@@ -43,7 +43,7 @@ def _first_words() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 13)
-def cities_named(name: str) -> int:
+def find_named_cities(name: str) -> int:
     """The cities that words name, with their country or without; beyond them one bit for a city that lies elsewhere."""
     name = name.removeprefix("the ").removeprefix("city of ")
     words, known = name.split(), load_atlas().by_name
@@ -79,7 +79,7 @@ def read_guess(said: str) -> Guess | None:
 def city_names() -> Names:
     """The names of all cities, as messages are searched for them."""
     begins, epithets = _first_words().__contains__, word_set("loose")
-    return Names(cities_named, longest_name(), begins=begins, aside=_is_place_name, epithets=epithets)
+    return Names(find_named_cities, longest_name(), begins=begins, aside=_is_place_name, epithets=epithets)
 
 
 def _is_place_name(before: str, name: str) -> bool:

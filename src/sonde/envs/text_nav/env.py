@@ -45,7 +45,7 @@ from sonde.core.types import EMPTY, Json, content_hash
 
 from .commands import Command, read_command
 from .generate import FEWEST, MOST, ROOMS, generate
-from .plan import HOUSES, Setup, check_plan, first_world, house_named, list_setups, place_in
+from .plan import HOUSES, Setup, check_plan, find_house, first_world, list_setups, place_in
 from .search import steps_left, world_after
 from .words import WORDINGS, answer_text, goal_in_words, plan_in_words, scene_in_words, turn_style
 from .world import REFUSED, HouseWorld, admissible_commands, obey_command, visible_scene
@@ -151,12 +151,12 @@ class TextNav(CertainEnv[State]):
     def split(self, split: str) -> Sequence[Task]:
         if self.preset == "generated":
             return TaskList(_GENERATED[split], lambda i: self._generate_task(split, i))
-        starts = house_named(_LMRL_HOUSE).rooms
+        starts = find_house(_LMRL_HOUSE).rooms
         first, n = (0, _TESTED) if split == "test" else (_TESTED, _TRAINED)
         rows = [(start, _wording_of(first + number)) for number in range(n) for start in starts]
-        return TaskList(len(rows), lambda i: self._is_paper_setup(*rows[i], split, i))
+        return TaskList(len(rows), lambda i: self._make_paper_task(*rows[i], split, i))
 
-    def _is_paper_setup(self, start: str, wording: int, split: str, index: int) -> Task:
+    def _make_paper_task(self, start: str, wording: int, split: str, index: int) -> Task:
         return self._task(_LMRL_HOUSE, _check_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
 
     def _generate_task(self, split: str, index: int) -> Task:
@@ -166,7 +166,7 @@ class TextNav(CertainEnv[State]):
         while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
             names = rng.sample(ROOMS, self.rooms or rng.randint(FEWEST, MOST))
         shape = {"plan": generate(names, rng)}
-        house = house_named(shape)
+        house = find_house(shape)
         place = place_in(house, rng.choice(house.spots[house.goal.thing]))
         return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
 
@@ -190,7 +190,7 @@ class TextNav(CertainEnv[State]):
         return {"house": name}
 
     def _task(self, shape: Mapping[str, Any], setup: Setup, wording: int, split: str, index: int) -> Task:
-        world = first_world(house_named(shape), setup)
+        world = first_world(find_house(shape), setup)
         public = {**shape, "wording": wording, "seen": visible_scene(world, self._is_full)}
         if self._is_full:
             public["start"] = setup.start
@@ -202,7 +202,7 @@ class TextNav(CertainEnv[State]):
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         setup = Setup(hidden["start"], tuple(hidden["place"]))
-        return State(first_world(house_named(hidden), setup), setup, hidden["wording"])
+        return State(first_world(find_house(hidden), setup), setup, hidden["wording"])
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         shape = {key: public[key] for key in ("house", "plan", "wording") if key in public}
@@ -226,7 +226,7 @@ class TextNav(CertainEnv[State]):
         say, house = load_pieces("text_nav"), state.world.house
         rules = say["intro" if self._is_full else "partial_intro"]
         parts = [rules.format(rooms=len(house.rooms), goal=goal_in_words(house), turns=self.turns)]
-        if not (self._is_full and house == house_named(_LMRL_HOUSE)):
+        if not (self._is_full and house == find_house(_LMRL_HOUSE)):
             parts.append(say["plan"].format(rooms=plan_in_words(house)))
         return "\n\n".join(
             [
@@ -271,7 +271,7 @@ class TextNav(CertainEnv[State]):
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
         """Over the setups; None if nothing can be hidden."""
-        house = house_named(public)
+        house = find_house(public)
         return None if "start" in public and len(house.spots[house.goal.thing]) == 1 else super().filter(public)
 
 
@@ -290,7 +290,7 @@ def _wording_of(number: int) -> int:
 
 
 def _check_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
-    house = house_named(shape)
+    house = find_house(shape)
     places = [place_in(house, spot) for spot in house.spots[house.goal.thing]]
     if setup["start"] not in house.rooms:
         raise invalid("text_nav: hidden: start", setup["start"], f"one of {', '.join(house.rooms)}")

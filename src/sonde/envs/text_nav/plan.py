@@ -112,7 +112,7 @@ def build_house(plan: Mapping[str, Any]) -> House:
     return House(rooms, exits, furniture, things, spots, Goal(things.index(thing), places[place], shut))
 
 
-def house_named(setup: Mapping[str, Any]) -> House:
+def find_house(setup: Mapping[str, Any]) -> House:
     """The house of a public part or a hidden setup."""
     return build_house(setup["plan"] if "plan" in setup else HOUSES[setup["house"]])
 
@@ -130,7 +130,7 @@ def first_world(house: House, setup: Setup) -> HouseWorld:
 
 def list_setups(public: Mapping[str, Any]) -> Sequence[Setup]:
     """Every setup whose visible part `public` describes: with any start, or with the one that is told."""
-    house, full = house_named(public), "start" in public
+    house, full = find_house(public), "start" in public
     starts = (public["start"],) if full else house.rooms
     spots = house.spots[house.goal.thing]
     every = [Setup(start, place_in(house, spot)) for start in starts for spot in spots]

@@ -278,7 +278,7 @@ def parse_interval(words: Sequence[str]) -> Interval | None:
     for form, sense in _COMPARERS:
         if tuple(words[: len(form)]) == form:
             n = parse_amount(words[len(form) :])
-            return None if n is None else _one_sided(sense, n)
+            return None if n is None else _one_sided_interval(sense, n)
     n = parse_amount(words)
     return Interval(n, n) if n is not None else _parse_between(words, "to")
 
@@ -289,7 +289,7 @@ def _parse_between(words: Sequence[str], joint: str) -> Interval | None:
     return None if low is None or high is None else Interval(low, high)
 
 
-def _one_sided(sense: str, n: float) -> Interval:
+def _one_sided_interval(sense: str, n: float) -> Interval:
     if sense[0] == ">":
         return Interval(n if sense == ">=" else math.nextafter(n, math.inf), math.inf)
     if sense[0] == "<":
