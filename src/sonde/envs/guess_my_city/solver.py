@@ -1,9 +1,9 @@
 """The reference of guess_my_city: asks the most informative questions in plain English, then proposes a city.
 
 It asks the question with the highest expected gain on the exact posterior (`View.filter`), in a wording that the view's
-seed chooses, and proposes a city when no question gains more. Questions with more than `most_replies` different replies
-are left out: "What is your city famous for?" identifies a city at once for an agent that knows every reply by heart,
-which no human player does.
+seed chooses, and proposes a city when no question gains more. It never asks a question with more than `most_replies`
+different replies: "What is your city famous for?" identifies a city at once for an agent that knows every reply by
+heart, which no human player does.
 """
 
 from __future__ import annotations
