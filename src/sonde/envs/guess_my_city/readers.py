@@ -2,7 +2,8 @@
 
 Ours. `SLOTS` reads words into values, `COLUMNS` turns a value into a claim; `data/phrases.txt` names both. A number of
 a city is known within limits, so a comparison with a number between these limits is unknown. A claim about letters or
-words of a name must hold for every full spelling of the name."""
+words of a name must hold for every full spelling of the name.
+"""
 
 from __future__ import annotations
 

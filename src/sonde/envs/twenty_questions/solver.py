@@ -1,7 +1,8 @@
 """The reference of twenty questions: asks the most informative questions in plain English, then guesses.
 
-Greedy expected gain on the exact posterior over topics (`View.filter`); the view's seed chooses among equivalent
-wordings (`answering.py`). It guesses in the last turn, and in any turn in which no question gains more than a guess.
+It asks the question with the highest expected gain on the exact posterior over topics (`View.filter`); the view's seed
+chooses among equivalent wordings (`answering.py`). It guesses in the last turn, and in any turn in which no question
+gains more than a guess.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .answering import TopicAnswers, question_phrasings
 
 @dataclass(frozen=True, kw_only=True)
 class TwentyQuestionsSolver(ProgramPolicy):
-    """See the module. With `plain=True` it always asks in the first words."""
+    """See the module. With `plain=True` it always asks in the first wording."""
 
     plain: bool = False
 
