@@ -31,7 +31,7 @@ SAMPLES = 4
 
 def train_and_choose(lab: Lab, arm: str, seed: int, every: int) -> Row:
     key = {"measure": "checkpoint", "arm": arm, "seed": seed, "every": every, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_train_of_seed, lab, arm, seed, every))
+    return common.load_or_make_row(lab.out, key, partial(_train_of_seed, lab, arm, seed, every))
 
 
 def _train_of_seed(lab: Lab, arm: str, seed: int, every: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the trainings of this folder share: how credit is given, one training with its evaluation, and the rows kept.
+"""What the trainings of this folder share: credit assignment, one training with its evaluation, and stored rows.
 
 A row is one training of the base model under one arm and seed, or a measurement of what came of it. Rows are appended
 to `results.jsonl` and never made twice, so an interrupted script goes on, and scripts that need the same training share
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Cell, Row, kept, save_table
+from rows import Cell, Row, load_or_make_row, save_table
 
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
@@ -141,7 +141,7 @@ class Lab:
         return self.out / "models" / "-".join([arm, *told, str(seed)])
 
     def model(self, arm: str, seed: int) -> Path:
-        """Where its model is kept."""
+        """The folder of its model."""
         return self.folder(arm, seed) / MODEL
 
 
@@ -170,7 +170,7 @@ def lab_of(args: argparse.Namespace) -> Lab:
 def train_model(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
     """One training under an arm (on these tasks, or the train split) and how its model plays."""
     key = {"measure": "training", "arm": arm, "seed": seed, **lab.training_identity}
-    return kept(lab.out, key, lambda: _train_in_process(lab, training, seed, lab.folder(arm, seed), tasks))
+    return load_or_make_row(lab.out, key, lambda: _train_in_process(lab, training, seed, lab.folder(arm, seed), tasks))
 
 
 def _train_in_process(
@@ -190,7 +190,10 @@ def _train_in_process(
 def test_base(lab: Lab) -> list[Row]:
     """The base model, played once for every seed."""
     key = {"measure": "training", "arm": "base", **lab.base_identity}
-    return [kept(lab.out, {**key, "seed": seed}, partial(_test_base_model, lab, seed)) for seed in range(lab.seeds)]
+    return [
+        load_or_make_row(lab.out, {**key, "seed": seed}, partial(_test_base_model, lab, seed))
+        for seed in range(lab.seeds)
+    ]
 
 
 def _test_base_model(lab: Lab, seed: int) -> dict[str, Any]:
@@ -282,7 +285,7 @@ def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[s
 
 
 def show_table(table: Sequence[Mapping[str, Any]], than: str, args: argparse.Namespace, name: str) -> None:
-    """As Markdown, or JSON; kept as `name` with `--save`."""
+    """Print a table as Markdown or JSON; `--save` also stores it as `name`."""
     played = [how for how in PLAYED if how in table[0]]
     more = [(head, f"{head}, more than {than}") for head in (PLAYED[how] for how in played)]
     columns = ["arm", "seeds", *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
@@ -302,7 +305,7 @@ def print_rows(
     """Print a table as Markdown or, with `--json`, `plain` (or its rows); with `--save`, keep it. `seeds` are its own,
     by default those of `--seeds`."""
     if args.save and args.quick:
-        raise SystemExit("--save: a quick look is not kept")
+        raise SystemExit("--save: got --quick, allowed: a full run; leave --quick out")
     if args.save:
         save_table(
             "delta_belief", name, spell_command(args), columns, rows, range(args.seeds) if seeds is None else seeds

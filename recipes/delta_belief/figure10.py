@@ -40,7 +40,7 @@ def make_player(env: sonde.Env[Any], player: str) -> Policy:
 def play_tasks(out: Any, name: str, player: str, tasks: int, k: int) -> Row:
     env = make_env(name)
     key = {"measure": "others", "env": name, "version": env.spec.version, "player": player, "tasks": tasks, "k": k}
-    return common.kept(out, key, partial(_play, env, player, tasks, k))
+    return common.load_or_make_row(out, key, partial(_play, env, player, tasks, k))
 
 
 def _play(env: sonde.Env[Any], player: str, tasks: int, k: int) -> dict[str, Any]:

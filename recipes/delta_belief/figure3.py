@@ -36,7 +36,7 @@ def play_picked(lab: Lab, arm: str, seed: int, pick: str, n: int) -> Row:
     """Games of a model of which one candidate of n is asked."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {"measure": "pick", "arm": arm, "pick": pick, "n": n, "seed": seed, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_play_picked_of_seed, lab, model, seed, pick, n))
+    return common.load_or_make_row(lab.out, key, partial(_play_picked_of_seed, lab, model, seed, pick, n))
 
 
 def _play_picked_of_seed(lab: Lab, model: str, seed: int, pick: str, n: int) -> dict[str, Any]:

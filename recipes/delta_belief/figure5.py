@@ -32,7 +32,7 @@ def measure_beliefs(lab: Lab, arm: str, seed: int) -> Row:
     """The beliefs of a model over its own games."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {"measure": "rising", "arm": arm, "seed": seed, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_measure_beliefs_of_seed, lab, model, seed))
+    return common.load_or_make_row(lab.out, key, partial(_measure_beliefs_of_seed, lab, model, seed))
 
 
 def _measure_beliefs_of_seed(lab: Lab, model: str, seed: int) -> dict[str, Any]:

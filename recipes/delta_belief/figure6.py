@@ -29,7 +29,7 @@ def play_many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
         "split": split,
         **lab.training_identity,
     }
-    return common.kept(lab.out, key, partial(_play_many_of_seed, model, samples, seed, split))
+    return common.load_or_make_row(lab.out, key, partial(_play_many_of_seed, model, samples, seed, split))
 
 
 def _play_many_of_seed(model: str, samples: int, seed: int, split: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def play_long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     samples = min(lab.samples, 4)
     key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_play_long_of_seed, model, samples, seed, turns))
+    return common.load_or_make_row(lab.out, key, partial(_play_long_of_seed, model, samples, seed, turns))
 
 
 def _play_long_of_seed(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def play_far(lab: Lab, arm: str, seed: int) -> Row:
         cost = common.train_model(lab, name, ARMS[arm](), seed, choose_tasks(near=True))["cpu_seconds"]
     model = lab.base if arm == "base" else str(lab.model(name, seed))
     key = _name_row("far", lab, arm, seed)
-    return common.kept(lab.out, key, partial(_play_far_of_seed, lab, model, seed, cost))
+    return common.load_or_make_row(lab.out, key, partial(_play_far_of_seed, lab, model, seed, cost))
 
 
 def _play_far_of_seed(lab: Lab, model: str, seed: int, cost: float) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def play_longer(lab: Lab, arm: str, seed: int) -> Row:
     cost = 0.0 if arm == "base" else common.train_model(lab, arm, ARMS[arm](), seed)["cpu_seconds"]
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key = _name_row("longer", lab, arm, seed)
-    return common.kept(lab.out, key, partial(_play_longer_of_seed, lab, model, seed, cost))
+    return common.load_or_make_row(lab.out, key, partial(_play_longer_of_seed, lab, model, seed, cost))
 
 
 def _play_longer_of_seed(lab: Lab, model: str, seed: int, cost: float) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def play_users(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row
         "seed": seed,
         **lab.training_identity,
     }
-    return common.kept(lab.out, key, partial(_play_user_of_seed, model, seed, name, url))
+    return common.load_or_make_row(lab.out, key, partial(_play_user_of_seed, model, seed, name, url))
 
 
 def _play_user_of_seed(model: str, seed: int, name: str, url: str | None) -> dict[str, Any]:

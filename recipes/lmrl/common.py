@@ -1,7 +1,7 @@
-"""One method on one task with one seed: its training, and how what it trained plays.
+"""Train one method on one task with one seed, and test the trained model.
 
-A row is kept for each in `results.jsonl`, and never made twice, so an interrupted run goes on. Datasets, random models
-and clones are shared by the methods of a seed.
+The row of each is stored in `results.jsonl` and never made twice, so an interrupted run continues. Datasets, random
+models and clones are shared by the methods of a seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import network
 from small import Small
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Row, kept
+from rows import Row, load_or_make_row
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
@@ -185,7 +185,7 @@ METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
 def run_cell(task: Small, method: str, seed: int, out: Path) -> Row:
     """The row of one method on one task with one seed."""
     key = {"task": task.name, "method": method, "seed": seed, "episodes": task.episodes, "k": task.k}
-    return kept(out, key, lambda: time_row(lambda: METHODS[method](task, seed, out)))
+    return load_or_make_row(out, key, lambda: time_row(lambda: METHODS[method](task, seed, out)))
 
 
 def measure_known(task: Small, out: Path) -> dict[str, Row]:
@@ -193,7 +193,7 @@ def measure_known(task: Small, out: Path) -> dict[str, Row]:
 
     def measure_row(name: str, job: Callable[[], Row]) -> Row:
         key = {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}
-        return kept(out, key, lambda: time_row(job))
+        return load_or_make_row(out, key, lambda: time_row(job))
 
     env = task.game()
     return {

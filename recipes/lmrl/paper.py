@@ -35,7 +35,7 @@ import network
 import published
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Row, kept, save_table
+from rows import Row, load_or_make_row, save_table
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Env, Episode, Policy, Task, UserError, build
@@ -305,7 +305,7 @@ def run_config(name: str, out: Path, opponent: str | None, quick: str | None) ->
         train_config(name, out, quick)
         return test_config(CONFIGS[name], out, opponent, quick is not None)
 
-    return kept(out, {"config": name, "opponent": opponent or "own"}, make_row)
+    return load_or_make_row(out, {"config": name, "opponent": opponent or "own"}, make_row)
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "delta_belief"))
 import common
 from common import ARMS as GIVEN
-from common import Lab, Row, kept, make_player, with_online
+from common import Lab, Row, load_or_make_row, make_player, with_online
 from rows import Cell, save_table
 
 from sonde.core import AGENT, Env, Trajectory
@@ -140,7 +140,7 @@ def play_best(lab: Lab, rule: GainPairRule, seed: int, games: int) -> GainPairs:
 def train_arm(lab: Lab, arm: str, seed: int, games: int) -> Row:
     """The row of an arm and a seed, trained and tested where it is missing."""
     key = {"arm": arm, "seed": seed, "games": games, **lab.training_identity}
-    return kept(lab.out, key, partial(_train_and_test, lab, arm, seed, games))
+    return load_or_make_row(lab.out, key, partial(_train_and_test, lab, arm, seed, games))
 
 
 def _train_and_test(lab: Lab, arm: str, seed: int, games: int) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _train_and_test(lab: Lab, arm: str, seed: int, games: int) -> dict[str, Any]
 def test_base(lab: Lab, seed: int) -> Row:
     """The base model's own play."""
     key = {"arm": "base", "seed": seed, "games": 0, **lab.base_identity}
-    return kept(lab.out, key, lambda: {"replies": 0, "cpu_seconds": 0.0, **test_model(lab, lab.base, seed)})
+    return load_or_make_row(lab.out, key, lambda: {"replies": 0, "cpu_seconds": 0.0, **test_model(lab, lab.base, seed)})
 
 
 # --- testing ---------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"where rows and models are kept (default {FOLDER})")
     args = parser.parse_args()
     if args.quick and args.save:
-        raise SystemExit("--save: a quick look is not kept")
+        raise SystemExit("--save: got --quick, allowed: a full run; leave --quick out")
     lab = Lab(base=args.model, out=args.out, steps=args.steps, seeds=args.seeds)
     if args.quick:
         lab = replace(lab, out=args.out / "quick", steps=2, seeds=1, samples=1)
