@@ -32,7 +32,7 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import EMPTY, Json
 
 from .._shared.dialogue import LONGEST_REPLY, USER, spoken_line
-from .filter import DealFilter
+from .filter import LONGEST, DealFilter
 from .negotiation import (
     CHARACTERS,
     FEATURES,
@@ -54,7 +54,6 @@ _BRANDS = ("Arden", "Belvoir", "Castellan", "Dunmore", "Elara", "Fenwick", "Gala
 _BODIES = ("sedan", "minivan", "estate car", "coupe", "pickup truck")
 _LISTED = (18_000, 80_000)
 _DEAL = re.compile(r"<\s*deal\s*>\s*(yes|no)\s*<\s*/\s*deal\s*>", re.IGNORECASE)
-_LONGEST = 2_000
 
 
 class State(NamedTuple):
@@ -183,7 +182,7 @@ class CarDealer(Env[State]):
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.seat == USER:
             return self._apply_reply(state, text)
-        said = spoken_line(text, _LONGEST)
+        said = spoken_line(text, LONGEST)
         pitch = read_pitch(said)
         price = offered_price(pitch, state.listed)
         after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)

@@ -15,7 +15,8 @@ from sonde.core import Belief, Filter, Turn
 from .._shared.dialogue import spoken_line
 from .negotiation import BuyerProfile, Pitch, describe_buyer, react_to_pitch, read_pitch
 
-_LONGEST = 2_000
+LONGEST = 2_000
+"""Maximum characters of a message that are read."""
 
 
 class DealFilter(Filter):
@@ -35,7 +36,7 @@ class DealFilter(Filter):
 
     def _append_pitch(self, said: str) -> tuple[Pitch, ...]:
         """The seller's messages with one more."""
-        return (*self.pitches, read_pitch(spoken_line(said, _LONGEST)))
+        return (*self.pitches, read_pitch(spoken_line(said, LONGEST)))
 
     def observe(self, turn: Turn) -> DealFilter:
         pitches, reply = self._append_pitch(turn.text), turn.info.get("reply")

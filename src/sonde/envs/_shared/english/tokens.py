@@ -316,7 +316,6 @@ _CONTRACTIONS = {
     "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "ain't": "is not",
     "let's": "let us", "i'm": "i am", "im": "i am", "y'all": "you",
 }  # fmt: skip
-_TOKEN = re.compile(r"(?<![\w.])\d*\.\d+(?!\.?\d)|[a-z0-9]+(?:'[a-z]+)?|,")
 _THOUSANDS = re.compile(r"(?<=\d)k\b")
 _UNIT = re.compile(r"(?<=\d)(?=(?:kg|km|cm|mm|g|m|lbs?|feet|ft|miles?|million|billion)\b)")
 _VOWELS = frozenset("aeiou")
