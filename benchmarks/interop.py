@@ -3,7 +3,7 @@
     python benchmarks/interop.py [core session gymnasium ...] [--turns 20000]
 
 `core` is `Episode.step` alone, with the same replies everywhere; `session` is what all adapters share; then
-each installed host, through its own API, and its `_proxy_host`: the same loop on an environment of that host which does
+each installed host, through its own API, and `NAME_host`: the same loop on an environment of that host that does
 nothing. verl is timed with its own agent loop and a scripted engine (the folder of its packages in
 SONDE_TEST_WHEELS). verifiers starts a process for every turn; the time of finished processes counts. `interop_in.py`
 has the other direction.

@@ -2,7 +2,7 @@
 
     python benchmarks/interop_in.py [textarena gem ...] [--turns 20000]
 
-`_host` is the same game without sonde. `openenv` has its server in this process, which is most of its cost.
+`NAME_host` is the same game without sonde. `openenv` has its server in this process, which is most of its cost.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Write the pages of agents: one for each that has none of its own, the list of all, and the curves on both kinds.
+"""Write the agents' pages, with their curves, and the list of all agents.
 
     python docs/build_agents.py                          # pages and pictures
     python docs/build_agents.py --measure [NAME ...]     # plays first, and writes docs/agents/curves.json
 
-How an agent plays is its module's docstring, when to use it stands in `agents/when.toml`, and so do who plays what for
-its curve; the figures are drawn as those of a report. `tests/docs/test_catalogue.py` fails when a page is out of date.
+How an agent plays comes from its module's docstring; when to use it, and which games its curve shows, from
+`agents/when.toml`. The figures look as those of a report. `tests/docs/test_catalogue.py` fails when a page is out of
+date.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ KINDS = {
     "unknown": ("turns", "still unknown (bits)", "Mean posterior entropy in bits after each turn"),
     "regret": ("sub-episodes", "cumulative regret", "Mean cumulative regret"),
 }
-"""What a curve shows: labels of the axes, and what is drawn."""
+"""The kinds of curves: labels of the axes, and a description of the curve."""
 GROUPS = ("For many environments", "With a language model", "Made of other policies", "For one environment")
 PARTS = {"player", "policies", "policy", "first"}
 """Settings that hold another policy."""
 
 
 def load_notes() -> dict[str, dict[str, Any]]:
-    """Of every agent, when to use it and what its curve is of."""
+    """Each agent's notes: when to use it, and what its curve shows."""
     return tomllib.loads((FOLDER / "when.toml").read_text("utf-8"))
 
 
@@ -55,7 +56,7 @@ def load_notes() -> dict[str, dict[str, Any]]:
 
 
 def pages() -> dict[str, str]:
-    """The pages by file name, and the one that leads to all of them."""
+    """The pages by file name, and the index of them."""
     return {
         "index.md": overview(),
         **{f"{name}.md": _page(name, told) for name, told in load_notes().items() if "when" in told},
@@ -63,30 +64,31 @@ def pages() -> dict[str, str]:
 
 
 def overview() -> str:
-    """All agents by what they need, each with its page, the first line of it, and where it is floor or reference."""
+    """The index: all agents by what they need, each with a link to its page, the first line of that page, and the
+    environments of which it is the floor or the reference."""
     roles = _roles()
     groups: dict[str, list[tuple[str, str, str]]] = {title: [] for title in GROUPS}
     for name in sonde.names("agents"):
-        row = (f"[{name}]({name}.md)", _about(name)[0], ", ".join(roles.get(name, ())))
+        row = (f"[{name}]({name}.md)", _read_docstring(name)[0], ", ".join(roles.get(name, ())))
         groups[_group(sonde.core.find(f"agents:{name}"))].append(row)
     return (
         f"# Agents\n\n{NOTE}\n\nAll policies for the agent's seat. Each page says how the agent plays and when to use "
         "it, and shows a measured curve; agents that need a language model play with a tiny one that comes with "
         "sonde, or with a scripted one that makes no mistakes. To write your own, see "
         "[Add an agent](../add-an-agent.md).\n\n"
-        + "\n".join(f"## {title}\n\n{_listed(rows)}" for title, rows in groups.items())
+        + "\n".join(f"## {title}\n\n{_agent_table(rows)}" for title, rows in groups.items())
     )
 
 
-def _listed(rows: Sequence[tuple[str, str, str]]) -> str:
-    """A table, whose last column stands only where something is in it."""
+def _agent_table(rows: Sequence[tuple[str, str, str]]) -> str:
+    """A table of agents; the last column is omitted if it is empty."""
     head = ("agent", "how it plays", "role on the scale")
     wide = any(row[-1] for row in rows)
     return WRITTEN["table"](head if wide else head[:-1], rows if wide else (row[:-1] for row in rows))
 
 
 def _group(cls: type[Any]) -> str:
-    """Which of `GROUPS` an agent belongs to: by where it lives, and by what it is made of."""
+    """The group of an agent, one of `GROUPS`, by its module and its settings."""
     fields = {field.name for field in dataclasses.fields(cls)}
     general, model, composed, own = GROUPS
     if cls.__module__.startswith("sonde.envs."):
@@ -94,13 +96,13 @@ def _group(cls: type[Any]) -> str:
     return model if "model" in fields else composed if fields & PARTS else general
 
 
-def _about(name: str) -> tuple[str, str]:
-    """The first paragraph of an agent's module, and the rest."""
+def _read_docstring(name: str) -> tuple[str, str]:
+    """The first paragraph of an agent's module docstring, and the rest."""
     return WRITTEN["split_summary"](sys.modules[sonde.core.find(f"agents:{name}").__module__].__doc__ or "")
 
 
 def _roles() -> Mapping[str, list[str]]:
-    """Where an agent is the floor or the reference, with links."""
+    """Map each agent to the environments of which it is the floor or the reference, as links."""
     found: dict[str, list[str]] = {}
     for env in sonde.names("envs"):
         spec = sonde.make(env).spec
@@ -111,13 +113,13 @@ def _roles() -> Mapping[str, list[str]]:
 
 
 def _page(name: str, told: Mapping[str, Any]) -> str:
-    first, rest = _about(name)
+    first, rest = _read_docstring(name)
     cls = sonde.core.find(f"agents:{name}")
     parts = [
         f"# {name}\n\n{NOTE}\n\n{first}\n",
         f"## When to use it\n\n{WRITTEN['flat'](told['when'])}\n\n{_roles_of(name)}{_command(name, cls, told)}",
         f"## How it plays\n\n{WRITTEN['prose'](rest)}\n" if rest.strip() else "",
-        f"## Curve\n\n{shown(name, told) if 'env' in told else WRITTEN['flat'](told['curveless'])}\n",
+        f"## Curve\n\n{describe_curve(name, told) if 'env' in told else WRITTEN['flat'](told['curveless'])}\n",
         f"## Settings\n\n{WRITTEN['arguments'](cls)}",
     ]
     return "\n".join(part for part in parts if part)
@@ -129,7 +131,7 @@ def _roles_of(name: str) -> str:
 
 
 def _command(name: str, cls: type[Any], told: Mapping[str, Any]) -> str:
-    """How to play it, where it needs nothing but an environment."""
+    """The command that plays the agent, if it needs nothing but an environment."""
     needed = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
     if needed or "env" not in told:
         return ""
@@ -137,8 +139,8 @@ def _command(name: str, cls: type[Any], told: Mapping[str, Any]) -> str:
     return f"```sh\nsonde eval {told['env']}{preset} --agent {name}\n```\n"
 
 
-def shown(name: str, told: Mapping[str, Any]) -> str:
-    """A curve with what it is of."""
+def describe_curve(name: str, told: Mapping[str, Any]) -> str:
+    """The picture of a curve, with a description of the games."""
     _, _, what = KINDS[told["kind"]]
     env = sonde.make(told["env"], **_preset(told))
     n, k = told["tasks"], told.get("k", 1)
@@ -158,12 +160,14 @@ def _preset(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def curves() -> dict[str, str]:
-    """The curves by the name of their agent, as pictures that stand for themselves."""
+    """The curves by the name of their agent, as standalone pictures."""
     data, found = json.loads(DATA.read_text("utf-8")), load_notes()
-    return {name: WRITTEN["standing"](_drawn(name, told, data[name])) for name, told in found.items() if "env" in told}
+    return {
+        name: WRITTEN["standing"](_draw_curve(name, told, data[name])) for name, told in found.items() if "env" in told
+    }
 
 
-def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequence[float]]]) -> str:
+def _draw_curve(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequence[float]]]) -> str:
     env = sonde.make(told["env"], **_preset(told))
     x, y, what = KINDS[told["kind"]]
     first, scale = (0, 1) if told["kind"] == "unknown" else (1, 100 if told["kind"] == "won" else 1)
@@ -181,7 +185,7 @@ def _drawn(name: str, told: Mapping[str, Any], lines: Mapping[str, Sequence[Sequ
 
 
 def _cast(env: Env[Any], names: Sequence[str]) -> Iterator[AgentStyle]:
-    """Looks as on the pages of runs: the ends of a scale are grey and black."""
+    """The agents' styles, as on the pages of runs: floor and reference are grey and black."""
     turn = 0
     for number, name in enumerate(names):
         if name == env.spec.floor or name == "random":
@@ -206,7 +210,7 @@ def measure(name: str, told: Mapping[str, Any]) -> dict[str, list[list[float]]]:
 
 
 def _players(name: str, told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Who plays: by a name of their own, or as they are called."""
+    """The players' configurations, by the label in the notes or by their own name."""
     listed = told.get("players", [name])
     named = listed if isinstance(listed, dict) else {player: {} for player in listed}
     return {label: {"name": f"agents:{label}", **config} for label, config in named.items()}
@@ -223,7 +227,7 @@ def _points(kind: str, env: Env[Any], played: Sequence[Any]) -> Iterator[tuple[f
 
 
 def _lines(data: Mapping[str, Any]) -> str:
-    """JSON with an agent on each line."""
+    """JSON with one agent per line."""
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(data[name])}" for name in sorted(data)) + "\n}\n"
 
 

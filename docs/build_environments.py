@@ -1,12 +1,11 @@
-"""Write a page per environment, and the gallery that leads to them, from code, playthroughs and shipped data.
+"""Write a page per environment, and the gallery with links to them, from code, playthroughs and shipped data.
 
     python docs/build_environments.py [NAME ...]
 
-Only the rules are written by hand, in `environments/rules.toml`, with the facts of `spec` beside them. The playthrough
-is the first golden one, weighed by the environment's own filter, floor and ceiling are those shipped with sonde, and
-papers and departures stand in the module's docstring. What a turn tells in `info` is collected from episodes played
-with legal and with hostile answers (`sonde.testing.EnvProbe`). `tests/docs/test_environments.py` fails when a page is
-out of date.
+Only the rules are written by hand, in `environments/rules.toml`; facts of `spec` are added to them. The playthrough is
+the first golden one, with gains by the environment's own filter; floor and ceiling are those shipped with sonde; papers
+and departures come from the module's docstring. The contents of `info` come from episodes played with legal and with
+hostile answers (`sonde.testing.EnvProbe`). `tests/docs/test_environments.py` fails when a page is out of date.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ FOLDER = Path(__file__).parent / "environments"
 NOTE = "<!-- Written by `python docs/build_environments.py`; do not edit. -->"
 PRESET_COLUMNS = ("preset", "source", "turns", "train, test tasks", "`public`", "rewards", "floor", "reference")
 EPISODES, TURNS = 40, 4000
-"""Where episodes are long, fewer of them are played, at least 8."""
+"""Numbers of episodes and turns to play; of long episodes fewer are played, but at least 8."""
 PATIENCE = 400
 """Turns beyond which 3 episodes are enough."""
 _LONGEST = 60
@@ -67,15 +66,15 @@ LINES = {
     "end": "End",
     "rewards": "Rewards",
 }
-"""The five lines in which `rules.toml` tells how an environment is played, and what they are called."""
+"""The keys of the five lines of rules in `rules.toml`, and their titles."""
 USERS = "../users-and-models.md"
 DIFFICULTIES = {"easy": 0.2, "medium": 0.02, "hard": 0.0}
-"""The least share of games that random play wins."""
+"""The minimum share of games that random play wins, by difficulty."""
 PRIORS = 10
-"""Test tasks whose priors are averaged."""
+"""The number of test tasks whose priors are averaged."""
 RESULTS = Path(__file__).parents[1] / "results"
 OTHERS = "More"
-"""Where an environment stands that no kind above names."""
+"""The kind of environments that no kind above names."""
 
 
 def pages(only: Sequence[str] = ()) -> dict[str, str]:
@@ -85,7 +84,7 @@ def pages(only: Sequence[str] = ()) -> dict[str, str]:
 
 
 def gallery() -> str:
-    """Every environment as a card, with what `gallery.js` filters by."""
+    """Every environment as a card, with the facts by which `gallery.js` filters."""
     cards = [_card(name, kind) for kind, names in _kinds().items() for name in names]
     return (
         f"# Environments\n\n{NOTE}\n\nThe pictures show the end of a recorded game, as [`sonde view`](../viewer.md) "
@@ -106,7 +105,7 @@ def _kinds() -> dict[str, tuple[str, ...]]:
 def _card(name: str, kind: str) -> str:
     cls: Any = sonde.core.find(name)
     made: list[Env[Any]] = [sonde.make(name, preset=preset) for preset in cls.presets]
-    spec, measured = made[0].spec, _measured(name)
+    spec, measured = made[0].spec, _find_results(name)
     bits = next(filter(None, map(_prior_bits, made)), None)
     wins = {role: _mean(played, "success") for role, played in measured.items()}
     others = ", ".join(seat for seat in spec.seats if seat != "agent") or "none"
@@ -146,8 +145,8 @@ def _mean(played: results.PlayedEnvironment, metric: str) -> float:
     return value.mean
 
 
-def _measured(name: str) -> dict[str, results.PlayedEnvironment]:
-    """What floor and reference came to, in the first suite that has the environment."""
+def _find_results(name: str) -> dict[str, results.PlayedEnvironment]:
+    """The results of floor and reference, in the first suite that has the environment."""
     for suite in ("paprika", *suites.TITLES):
         found = {
             role: played
@@ -171,7 +170,7 @@ def environment(name: str) -> str:
         f"```sh\nsonde play {name}\nsonde eval {name} --agent reference\n```\n",
         f"## A playthrough\n\n{_playthrough(name, made[0])}",
         f"## Floor and ceiling\n\n{_ends(made)}",
-        f"## Exact posterior\n\n{_known(made)}",
+        f"## Exact posterior\n\n{_prior_table(made)}",
         f"## Papers and departures\n\n{prose(about)}\n{_departures(made)}",
         f"## In Python\n\n{_python(cls, made[0])}",
         "The contents of `turn.info`, by its `result`:\n\n" + table(("result", "facts"), _info(made)),
@@ -181,12 +180,12 @@ def environment(name: str) -> str:
 
 @cache
 def rules() -> Mapping[str, Mapping[str, str]]:
-    """Of every environment, how it is played: a text for each of `LINES`."""
+    """Each environment's rules: a text for each of `LINES`."""
     return tomllib.loads((FOLDER / "rules.toml").read_text("utf-8"))
 
 
 def _rules(name: str, env: Env[Any]) -> str:
-    """In five lines, and what `spec` knows of it: who else speaks, and how much."""
+    """The rules in five lines, and facts of `spec`: the other seats and the limits."""
     spec, written = env.spec, rules()[name]
     lines = {label: flat(written[key].format(turns=f"{spec.max_turns:,}")) for key, label in LINES.items()}
     lines["Other seats"] = _seats(spec.seats)
@@ -204,7 +203,7 @@ def _rules(name: str, env: Env[Any]) -> str:
 
 
 def _seats(seats: Mapping[str, str | None]) -> str:
-    """Who speaks besides the agent."""
+    """The seats other than the agent's."""
     others = [
         f"`{seat}`, played by [{policy}]({USERS}#{policy.replace(':', '')}) by default"
         for seat, policy in seats.items()
@@ -232,7 +231,7 @@ def _playthrough(name: str, env: Env[Any]) -> str:
     ep = _golden(name, env)
     opening = Episode.begin(ep.env, ep.task, seed=ep.seed).view().messages[0].content
     gains = ep.gains(expected=True) if has_assumed_policies(env.spec, ep.to_trajectory()) else None
-    parts = [f"The first message:\n\n```text\n{_cut(opening, 4 * SAID)}\n```\n"]
+    parts = [f"The first message:\n\n```text\n{_shorten_text(opening, 4 * SAID)}\n```\n"]
     first, last = SHOWN
     turns = list(ep.turns)
     shown = turns if len(turns) <= first + last + 1 else [*turns[:first], *turns[-last:]]
@@ -247,8 +246,8 @@ def _playthrough(name: str, env: Env[Any]) -> str:
 
 
 def _turn(turn: Turn, gains: Sequence[Gain] | None) -> str:
-    said = f"```text\n{_cut(turn.text)}\n```\n"
-    told = f"\n```text\n{_cut(turn.told)}\n```\n" if turn.told else ""
+    said = f"```text\n{_shorten_text(turn.text)}\n```\n"
+    told = f"\n```text\n{_shorten_text(turn.told)}\n```\n" if turn.told else ""
     return f"**Turn {turn.index + 1}**{_bits(gains[turn.index]) if gains else ''}\n\n{said}{told}"
 
 
@@ -259,16 +258,16 @@ def _bits(gain: Gain) -> str:
     return f"{gained} (expected {gain.expected:.2f}, best question {gain.best:.2f})"
 
 
-def _cut(text: str, most: int = SAID) -> str:
+def _shorten_text(text: str, most: int = SAID) -> str:
     text = text.replace("```", "'''").strip()
-    return WRITTEN["wrapped"](text if len(text) <= most else f"{text[:most].rstrip()} ...")
+    return WRITTEN["wrap_lines"](text if len(text) <= most else f"{text[:most].rstrip()} ...")
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
 def _ends(made: Sequence[Env[Any]]) -> str:
-    """The presets, and what the two ends of the scale came to."""
+    """The presets, with the results at both ends of the scale."""
     told = (
         "Mean returns on the test split with 95 % intervals, by task (`python -m sonde.evaluation.scale`): a score of "
         "0 is the floor, 100 the reference.\n"
@@ -287,15 +286,15 @@ def _preset(env: Env[Any]) -> tuple[str, ...]:
 
 
 def _score(entry: Mapping[str, Json] | None, role: str, agent: str) -> str:
-    """The policy, with its mean return and interval where they were measured."""
+    """The policy, with its mean return and interval if they were measured."""
     if entry is None:
         return f"`{agent}`" if agent else "none"
     score = entry[role]["score"]
     return f"`{agent}`: {score['mean']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
 
 
-def _known(made: Sequence[Env[Any]]) -> str:
-    """What a prior is spread over, and how many bits it holds."""
+def _prior_table(made: Sequence[Env[Any]]) -> str:
+    """The support and the entropy of each preset's prior."""
     rows: list[tuple[str, str, str]] = []
     for env in made:
         task = env.tasks("test")[0]
@@ -321,7 +320,7 @@ def _python(cls: Any, env: Env[Any]) -> str:
 
 
 def _info(made: Iterable[Env[Any]]) -> list[tuple[str, str]]:
-    """Every `result` that turned up, with one example of the other facts beside it."""
+    """Every observed `result`, with one example of the other facts in the same turn."""
     found: dict[str, dict[str, Json]] = {}
     for env in made:
         turns = env.spec.max_turns
@@ -344,7 +343,7 @@ def _turns(probe: EnvProbe) -> Iterator[Turn]:
 
 
 def _repeating(view: View, rng: Rng) -> str:
-    """What was said last, every third time."""
+    """Repeat the last message with probability 1/3."""
     said = [m.content for m in view.messages if m.role == "assistant"]
     return said[-1] if said and rng.random() < 1 / 3 else sensible_reply(view, rng)
 

@@ -49,7 +49,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Question:
-    """A turn of a game: what was asked and replied, and the belief on either side of it."""
+    """A turn of a game: the question, the reply, and the beliefs before and after it."""
 
     asked: str
     replied: str
@@ -60,12 +60,12 @@ class Question:
     secret: str
 
     @property
-    def gained(self) -> float:
+    def gain(self) -> float:
         return self.before.entropy - self.after.entropy
 
 
 def load_question() -> Question:
-    """The first turn of the game, from its own filter."""
+    """The first turn of the game, with beliefs of its own filter."""
     text = (env_folder("guess_my_city") / "golden" / f"{GAME}.txt").read_text("utf-8")
     ep = playthrough.read_playthrough(text).replay_episode()
     stages = {len(stage.turns): stage for stage in Episode.stages(ep.env, ep.to_trajectory())}
@@ -89,7 +89,7 @@ def _posterior(stages: Mapping[int, Episode], turns: int) -> Belief:
 
 
 def pictures() -> dict[str, str]:
-    """The idea, side by side and, for narrow screens, one below the other."""
+    """The picture of the idea: side by side, and for narrow screens one part below the other."""
     question = load_question()
     return {"idea.svg": _draw_wide(question), "idea-narrow.svg": _draw_narrow(question)}
 
@@ -111,7 +111,7 @@ def _draw_narrow(q: Question) -> str:
 def _finish(q: Question, body: str, width: float, height: float) -> str:
     label = (
         f"{q.asked} {q.replied} The answer leaves {_count(q.after)} of {_count(q.before)} cities: "
-        f"{q.gained:.1f} bits of information."
+        f"{q.gain:.1f} bits of information."
     )
     style = f"{list_colours(STYLE)}{STYLE}"
     return (
@@ -121,7 +121,8 @@ def _finish(q: Question, body: str, width: float, height: float) -> str:
 
 
 def _draw_map(q: Question, belief: Belief, title: str, x: float, y: float) -> str:
-    """The cities of the world where they lie: those that it may be, the others faint, and the secret one in a ring."""
+    """Draw the cities on a map of the world: possible ones clearly, the others faintly, and the secret one in a
+    ring."""
     width, height = MAP
     chance = dict(zip(belief.hypotheses, belief.probs, strict=True))
     largest = max(chance.values())
@@ -159,12 +160,12 @@ def _place(city: City, x: float, y: float) -> tuple[float, float]:
 
 
 def _draw_talk(q: Question, x: float, y: float) -> tuple[str, float]:
-    """Question and reply as a conversation, with the bits below; and where it ends."""
+    """Draw question and reply as a conversation, with the bits below; also return its lower end."""
     asked, y = _draw_bubble("agent asks", q.asked, x, y, "asked")
     replied, y = _draw_bubble("user replies", q.replied, x, y + 16, "told")
     middle = x + BUBBLE / 2
     most = f"expected {q.expected:.1f}; of the best question {q.best:.1f}"
-    gain = _write(middle, y + 42, f"+{q.gained:.1f} bits", "gain", anchor="middle")
+    gain = _write(middle, y + 42, f"+{q.gain:.1f} bits", "gain", anchor="middle")
     return asked + replied + gain + _write(middle, y + 64, most, "quiet small", anchor="middle"), y + 64
 
 
@@ -189,7 +190,7 @@ def _count(belief: Belief) -> int:
 
 
 def result() -> str:
-    """What a tiny model came to before and after it was trained, as a table."""
+    """The table of a tiny model's results before and after training."""
     before, after = (read_result(DOCS.parent / "results" / name).environments[0] for name in (BEFORE, AFTER))
     rows = [("", "before", "after GRPO"), *(_row(title, before, after) for title in SHOWN)]
     return WRITTEN["table"](rows[0], rows[1:]) + (
@@ -203,7 +204,7 @@ SHOWN: Mapping[str, tuple[str, float, int]] = {
     "bits gained per question": ("bits_per_turn", 1.0, 2),
     "share of the best question's bits (%)": ("efficiency", 100.0, 0),
 }
-"""A name, the metric that it stands for, a factor and digits."""
+"""Maps a row's name to the metric, a factor and the number of digits."""
 
 
 def _row(title: str, *played: PlayedEnvironment) -> Sequence[str]:

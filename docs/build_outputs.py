@@ -1,15 +1,15 @@
-"""Fill the documentation with what its examples really print.
+"""Fill the documentation with the actual outputs of its examples.
 
     python docs/build_outputs.py [PAGE ...]
 
-- A `python` block runs; the blocks of a page share their names. A `text` block right after one is what it prints.
-- A block under `<!-- file: NAME -->` is not run but saved as that file, for the blocks after it to import.
-- In a `console` block, a line `$ command` is a command, and everything up to the next one what it prints: standard
-  output, or standard error where it fails. A block under `<!-- not run -->` (it needs weights, an endpoint or a person)
+- A `python` block runs; the blocks of a page share their names. A `text` block right after one holds its output.
+- A block under `<!-- file: NAME -->` does not run; it is saved as that file, so that later blocks can import it.
+- In a `console` block, a line `$ command` is a command, and the lines up to the next command are its output: standard
+  output, or standard error if it fails. A block under `<!-- not run -->` (it needs weights, an endpoint or a person)
   stays as it is.
 
-Everything on a page runs in one folder, which is empty at first. `tests/docs/test_docs.py` fails when a page is not
-what this would write.
+All blocks of a page run in one folder, which is empty at first. `tests/docs/test_docs.py` fails when a page differs
+from what this script would write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md")
 COLUMNS = 100
 _SHELL = re.compile(r"[|<>&]|^(?!sonde )|--processes|--on |--help")
-"""What needs a shell, or a process of its own."""
+"""Commands that need a shell, or a process of their own."""
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>not run|file: \S+) -->\n)?```(?P<kind>python|console|yaml)\n(?P<body>.*?)^```$"
     r"(?:(?P<between>\n+)```text\n(?P<printed>.*?)^```$)?",
@@ -46,52 +46,52 @@ def has_examples(text: str) -> bool:
     return any(block["note"] != "not run" for block in _BLOCK.finditer(text))
 
 
-def filled(text: str) -> str:
-    """The page with its outputs as they are now."""
+def fill_outputs(text: str) -> str:
+    """The page with its current outputs."""
     with tempfile.TemporaryDirectory() as folder, _inside(folder):
         names: dict[str, Any] = {"__name__": "__main__"}
-        return _BLOCK.sub(lambda block: block[0].replace(*_renewed(block, names)), text)
+        return _BLOCK.sub(lambda block: block[0].replace(*_renew_block(block, names)), text)
 
 
-def commands(text: str) -> Iterator[str]:
-    """The commands of a page, those that are not run included."""
+def list_commands(text: str) -> Iterator[str]:
+    """The commands of a page, including those that do not run."""
     for block in _BLOCK.finditer(text):
         if block["kind"] == "console":
-            yield from _asked(block["body"])
+            yield from _list_block_commands(block["body"])
 
 
-def printed_by(code: str, names: dict[str, Any]) -> str:
-    """What a piece of Python prints."""
+def capture_prints(code: str, names: dict[str, Any]) -> str:
+    """Run Python code; return what it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(code, "<documentation>", "exec", dont_inherit=True), names)
     return out.getvalue()
 
 
-def _renewed(block: re.Match[str], names: dict[str, Any]) -> tuple[str, str]:
-    """The part of a block to replace, and what replaces it."""
+def _renew_block(block: re.Match[str], names: dict[str, Any]) -> tuple[str, str]:
+    """The part of a block to replace, and its replacement."""
     note, body = block["note"] or "", block["body"]
     if note == "not run":
         return "", ""
     if note.startswith("file: "):
         Path(note.removeprefix("file: ")).write_text(body, "utf-8")
     elif block["kind"] == "python":
-        printed = printed_by(body, names)
+        printed = capture_prints(body, names)
         if block["printed"] is not None:
             return f"```text\n{block['printed']}```", f"```text\n{printed}```"
         if printed:
             raise SystemExit(f"a block prints, but no text block follows it:\n{body}")
     else:
-        return body, "".join(f"$ {command}\n{_output(command)}" for command in _asked(body))
+        return body, "".join(f"$ {command}\n{_output(command)}" for command in _list_block_commands(body))
     return "", ""
 
 
-def _asked(body: str) -> list[str]:
+def _list_block_commands(body: str) -> list[str]:
     return [line[2:] for line in body.splitlines() if line.startswith("$ ")]
 
 
 def _output(command: str) -> str:
-    """What a command prints, without spaces at the ends of lines."""
+    """The output of a command, without spaces at the ends of lines."""
     if "sonde " not in command:
         raise SystemExit(f"not a command of sonde, so its block needs `<!-- not run -->`: {command}")
     shown = _in_a_shell(command) if _SHELL.search(command) else _in_this_process(command)
@@ -106,7 +106,7 @@ def _in_a_shell(command: str) -> str:
 
 
 def _in_this_process(command: str) -> str:
-    """The same without another interpreter, whose start would be most of the time; the shell splits the words."""
+    """The same without another interpreter, whose start would take most of the time; the shell splits the words."""
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
     said, complained = io.StringIO(), io.StringIO()
     kept, sys.argv = (sys.argv, list(sys.path)), words.stdout.split("\0")[:-1]
@@ -163,7 +163,7 @@ def main(only: Sequence[str]) -> None:
     for page in [Path(name).absolute() for name in only] or PAGES:
         text = page.read_text("utf-8")
         if has_examples(text):
-            page.write_text(filled(text), "utf-8")
+            page.write_text(fill_outputs(text), "utf-8")
 
 
 if __name__ == "__main__":

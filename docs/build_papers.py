@@ -1,14 +1,14 @@
 """Write a page per paper: every figure and table, the command at the paper's scale, the command at a size that runs on
-a laptop, and what came out, beside what the paper prints.
+a laptop, and our results next to the paper's.
 
     python docs/build_papers.py
 
 A page is written from `docs/papers/PAPER.toml` and the tables in `results/papers/PAPER/`, which recipes save
-(`recipes/rows.py: save_table`). No number of ours is typed by hand: the text of a `reading` takes them from those
-tables, `{figure7[ema][success]}` being the cell of row `ema` and column `success` of `figure7.json`. Numbers of a paper
-that the leaderboard shows too stand in `src/sonde/evaluation/published.toml`: in the text of `published`,
+(`recipes/rows.py: save_table`). Nobody types our numbers by hand: the text of a `reading` takes them from those tables,
+where `{figure7[ema][success]}` is the cell of row `ema` and column `success` of `figure7.json`. Numbers of a paper that
+the leaderboard also shows are in `src/sonde/evaluation/published.toml`: in the text of `published`,
 `{published[0][wordle][BC]}` is the value of model `BC` in the first of the paper's tables there,
-`{published[0][wordle]}` all of its values as cells of a row, and `{published[0][models]}` the models over them.
+`{published[0][wordle]}` has all its values as cells of a row, and `{published[0][models]}` the models above them.
 `tests/docs/test_papers.py` fails when a page is out of date.
 """
 

@@ -1,9 +1,9 @@
-"""Run the notebooks in `tours/` and keep what they print and draw.
+"""Run the notebooks in `tours/` and store their outputs in them.
 
     python docs/build_tours.py [NAME ...]
 
-Each runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py`, which is slow, fails when one
-prints something else than it holds.
+Each notebook runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py`, which is slow, fails
+when a notebook prints something else than it holds.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ Cell = dict[str, Any]
 
 
 def run(path: Path) -> list[Cell]:
-    """The cells of a notebook with their outputs as they are now."""
+    """Run a notebook; return its cells with their current outputs."""
     os.environ["MPLBACKEND"] = "Agg"
-    printed_by = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))["printed_by"]
+    capture_prints = runpy.run_path(str(ROOT / "docs" / "build_outputs.py"))["capture_prints"]
     cells: list[Cell] = json.loads(path.read_text("utf-8"))["cells"]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), _as_main() as names:
         code = [cell for cell in cells if cell["cell_type"] == "code"]
         for i, cell in enumerate(code):
             with contextlib.redirect_stderr(io.StringIO()):
-                text = printed_by(_keep_last("".join(cell["source"])), names)
+                text = capture_prints(_keep_last("".join(cell["source"])), names)
                 value = names.pop(LAST, None)
             cell["execution_count"] = i + 1
-            shown = [] if value is None else [_shown(value, i + 1)]
-            cell["outputs"] = [*([_printed(text)] if text else []), *shown, *_drawn()]
+            shown = [] if value is None else [_value_output(value, i + 1)]
+            cell["outputs"] = [*([_text_output(text)] if text else []), *shown, *_figure_outputs()]
     return cells
 
 
 def _keep_last(code: str) -> str:
-    """A cell that assigns the value of its last line, which a notebook shows, to `LAST`."""
+    """The code of a cell, changed to assign the value of its last line, which a notebook shows, to `LAST`."""
     body = ast.parse(code).body
     if not body or not isinstance(last := body[-1], ast.Expr):
         return code
@@ -56,8 +56,8 @@ def _keep_last(code: str) -> str:
     return f"{before}\n{LAST} = {ast.unparse(last)}\n"
 
 
-def _shown(value: Any, number: int) -> Cell:
-    """The value of the last line of a cell, as a card or a table where it has one."""
+def _value_output(value: Any, number: int) -> Cell:
+    """The output of a cell's last value, with its HTML if it has any."""
     html = getattr(value, "_repr_html_", lambda: None)()
     data = {
         **({"text/html": html.splitlines(keepends=True)} if html else {}),
@@ -68,7 +68,7 @@ def _shown(value: Any, number: int) -> Cell:
 
 @contextlib.contextmanager
 def _as_main() -> Iterator[dict[str, Any]]:
-    """Names that are those of `__main__`, as they are in a notebook: what is defined there is found by its name."""
+    """Make a new module `__main__` and yield its names, so that what a notebook defines is found by name."""
     before, module = sys.modules["__main__"], ModuleType("__main__")
     sys.modules["__main__"] = module
     try:
@@ -77,12 +77,12 @@ def _as_main() -> Iterator[dict[str, Any]]:
         sys.modules["__main__"] = before
 
 
-def _printed(text: str) -> Cell:
+def _text_output(text: str) -> Cell:
     return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
 
 
-def _drawn() -> list[Cell]:
-    """What a cell drew, as pictures."""
+def _figure_outputs() -> list[Cell]:
+    """The figures that a cell drew, as pictures."""
     from matplotlib import pyplot as plt
 
     found: list[Cell] = []
@@ -95,8 +95,8 @@ def _drawn() -> list[Cell]:
     return found
 
 
-def printed(cells: Sequence[Cell]) -> list[str]:
-    """What the cells of a notebook hold as printed, one text per cell of code."""
+def list_outputs(cells: Sequence[Cell]) -> list[str]:
+    """The outputs that a notebook holds, one text per cell of code."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     return ["".join(map(_text_of, cell["outputs"])) for cell in code]
 

@@ -1,6 +1,7 @@
-"""What mkdocs makes while it builds the site, so that it is never out of date: the API reference, from docstrings, the
-notebooks in `tours/`, the leaderboard, from the files in `results/`, and the address of the project. Pages of
-environments, agents and objectives, which are many, get a place behind their index."""
+"""Hooks with which mkdocs generates, while it builds the site, what must never be out of date: the API reference (from
+docstrings), the notebooks in `tours/`, the leaderboard (from the files in `results/`), and the address of the project.
+The many pages of environments, agents and objectives are linked from their index, not from the navigation.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ WRITTEN, UNIMPORTED, NOTEBOOKS = (
 )
 
 
-def _registered(kind: str) -> tuple[str, ...]:
+def _registered_modules(kind: str) -> tuple[str, ...]:
     """The package of a kind with its public modules, and those of environments that register something of that kind."""
     import sonde
 
@@ -89,8 +90,8 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "losses": ("Objectives", tuple(f"sonde.train.objectives.{name}" for name in LOSSES)),
     "models": ("Models", tuple(f"sonde.models.{name}" for name in MODELS)),
-    "users": ("Users, opponents, judges", _registered("users")),
-    "agents": ("Agents", _registered("agents")),
+    "users": ("Users, opponents, judges", _registered_modules("users")),
+    "agents": ("Agents", _registered_modules("agents")),
     "looking": (
         "Viewer, figures, tables",
         (
@@ -106,32 +107,32 @@ API: Mapping[str, tuple[str, Sequence[str]]] = {
         (*_modules("interop"), *_modules("interop.outward"), *_modules("interop.inward")),
     ),
 }
-"""The pages of the reference: what they are called, and the modules on them."""
+"""The pages of the reference: title and modules."""
 
 
 LISTED = ("environments", "agents", "algorithms")
-"""Folders whose pages stand behind their index, outside the navigation."""
+"""Folders whose pages are linked from their index, not from the navigation."""
 BARE = ("environments", "agents")
-"""Those whose pages need no sidebar: their tab holds nothing but the index."""
+"""Folders whose pages need no sidebar, because their tab holds only the index."""
 WIDE = ("index.md", "environments/index.md", "leaderboard.md")
 """Pages that use the whole width."""
 _PICTURE = re.compile(r"!\[([^]]*)\]\(([^)]+)\.png\)")
 
 
 def on_config(config: Any) -> Any:
-    """The address of the project, which `pyproject.toml` alone holds."""
+    """Set the address of the project, from `pyproject.toml`."""
     config.extra["repository"] = project_url()
     config.extra["social"] = [{"icon": "fontawesome/brands/git-alt", "link": project_url(), "name": "Source"}]
     return config
 
 
 def project_url() -> str:
-    """Where the project can be cloned from."""
+    """The address from which to clone the project."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
 
 
 def on_nav(nav: Any, config: Any, files: Any) -> Any:
-    """Pages behind an index belong to its tab, and lead from one to the next."""
+    """Put pages that are linked from an index into its tab, with links to the previous and the next page."""
     indexes = {page.file.src_uri: page for page in nav.pages}
     for folder in LISTED:
         index = indexes[f"{folder}/index.md"]
@@ -143,7 +144,7 @@ def on_nav(nav: Any, config: Any, files: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """The address of the project and dark pictures filled in, and no sidebar where it would be empty."""
+    """Fill in the project's address and dark pictures, and hide a sidebar that would be empty."""
     where = page.file.src_uri
     bare = where.partition("/")[0] in BARE or where == "index.md"
     page.meta["hide"] = [*(["navigation"] if bare else []), *(["toc"] if where in WIDE else [])]
@@ -162,7 +163,7 @@ def _by_day_and_night(found: re.Match[str], folder: Path) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """The pages of the API reference and of the notebooks, beside those that are files."""
+    """Add the pages of the API reference and of the notebooks to those that are files."""
     from mkdocs.structure.files import File
 
     for name, (title, modules) in API.items():
@@ -175,7 +176,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_post_build(config: Any) -> None:
-    """The leaderboard beside its page."""
+    """Write the leaderboard into the site, next to its page."""
     from sonde.evaluation.leaderboard import read_board
     from sonde.viewer.leaderboard import export_leaderboard
 
@@ -187,12 +188,12 @@ def reference(title: str, modules: Sequence[str]) -> str:
     parts = [f"# {title}\n\nFrom the docstrings of the version that this site was built from.\n"]
     for name in modules:
         foreign = name.startswith("sonde.interop")
-        parts += _unimported(name) if foreign else _module(importlib.import_module(name))
+        parts += _source_section(name) if foreign else _module(importlib.import_module(name))
     return "\n".join(parts)
 
 
-def _unimported(name: str) -> Iterator[str]:
-    """A module that may need what is not installed here, from its source."""
+def _source_section(name: str) -> Iterator[str]:
+    """The section of a module whose imports may be missing here, read from its source."""
     doc, offered = UNIMPORTED["module"](name)
     yield f"## {name}\n\n{WRITTEN['prose'](doc)}\n"
     for found in offered:
@@ -211,12 +212,12 @@ def _module(module: ModuleType) -> Iterator[str]:
 
 
 def _function(name: str, value: Any) -> str:
-    """Its signature and docstring; empty for what has neither, as the alias of a type."""
-    return f"{_signature(name, value)}\n{_told(value)}".strip()
+    """A function's signature and docstring; empty if it has neither, such as the alias of a type."""
+    return f"{_signature(name, value)}\n{_docstring_prose(value)}".strip()
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """What a module offers: the names it lists, or those defined in it that have no underscore in front."""
+    """A module's public names with their values: those it lists, or those it defines without a leading underscore."""
     listed = getattr(module, "__all__", None)
     for name in sorted(listed, key=str.lower) if listed else vars(module):
         value = getattr(module, name)
@@ -225,21 +226,21 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _class(name: str, cls: type[Any]) -> Iterator[str]:
-    yield f"### {name}\n\n{_signature(name, cls)}\n{_told(cls)}"
+    yield f"### {name}\n\n{_signature(name, cls)}\n{_docstring_prose(cls)}"
     methods = [
-        f"- `{_called(key, value)}`: {first}" for key, value in vars(cls).items() if (first := _line(key, value))
+        f"- `{_call_form(key, value)}`: {first}" for key, value in vars(cls).items() if (first := _line(key, value))
     ]
     if methods:
         yield "\n".join(methods) + "\n"
 
 
-def _called(name: str, value: Any) -> str:
+def _call_form(name: str, value: Any) -> str:
     inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
     return f"{name}(...)" if callable(inner) else name
 
 
 def _line(name: str, value: Any) -> str:
-    """The first paragraph of what a public method or property says of itself; empty if it says nothing."""
+    """The first paragraph of the docstring of a public method or property; empty if it has none."""
     if name.startswith("_") or isinstance(value, type) or not hasattr(value, "__doc__"):
         return ""
     known = isinstance(value, classmethod | staticmethod | property) or callable(value) or hasattr(value, "attrname")
@@ -247,11 +248,11 @@ def _line(name: str, value: Any) -> str:
 
 
 def _first(doc: str) -> str:
-    """Its first paragraph."""
+    """The first paragraph of a docstring."""
     return WRITTEN["escape_tags"](WRITTEN["split_summary"](doc)[0])
 
 
-def _told(value: Any) -> str:
+def _docstring_prose(value: Any) -> str:
     text = inspect.getdoc(value) or ""
     own = dataclasses.is_dataclass(value) and text.startswith(f"{getattr(value, '__name__', '')}(")
     return "" if own else WRITTEN["prose"](text) + "\n"
@@ -266,11 +267,11 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _block(called: str) -> str:
-    return f"```python\n{_wrapped(called)}\n```\n" if called else ""
+    return f"```python\n{_wrap_signature(called)}\n```\n" if called else ""
 
 
-def _wrapped(text: str, width: int = 100) -> str:
-    """A long signature with a parameter per line."""
+def _wrap_signature(text: str, width: int = 100) -> str:
+    """A signature; if it is long, with one parameter per line."""
     if len(text) <= width:
         return text
     head, _, rest = text.partition("(")

@@ -1,4 +1,4 @@
-"""What a module offers, read from its source: for those whose imports may be missing where the site is built."""
+"""Read a module's public names from its source, for modules whose imports may be missing where the site is built."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Offered(NamedTuple):
-    """A class or function: its name, how it is called (empty where nothing says so), what it says of itself, and what
-    its public methods and properties do, each in a paragraph."""
+    """A public class or function: its name, its call form (empty if unknown), its docstring, and the docstrings of its
+    public methods and properties."""
 
     name: str
     called: str
@@ -24,22 +24,22 @@ class Offered(NamedTuple):
 
 
 def module(name: str) -> tuple[str, list[Offered]]:
-    """A module's docstring, and what it offers in the order of its source."""
+    """A module's docstring, and its public classes and functions in the order of the source."""
     path = SOURCE / name.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     tree = ast.parse(file.read_text("utf-8"))
-    return ast.get_docstring(tree) or "", list(_offered(tree))
+    return ast.get_docstring(tree) or "", list(_list_offered(tree))
 
 
-def _offered(tree: ast.Module) -> Iterator[Offered]:
+def _list_offered(tree: ast.Module) -> Iterator[Offered]:
     for node in tree.body:
         if isinstance(node, Function) and not node.name.startswith("_"):
-            yield Offered(node.name, _called(node.name, node), ast.get_docstring(node) or "")
+            yield Offered(node.name, _call_form(node.name, node), ast.get_docstring(node) or "")
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            yield Offered(node.name, _made(node), ast.get_docstring(node) or "", list(_methods(node)))
+            yield Offered(node.name, _constructor_form(node), ast.get_docstring(node) or "", list(_methods(node)))
 
 
-def _called(name: str, node: Function, bound: bool = False) -> str:
+def _call_form(name: str, node: Function, bound: bool = False) -> str:
     arguments = deepcopy(node.args)
     if bound:
         (arguments.posonlyargs or arguments.args).pop(0)
@@ -47,11 +47,11 @@ def _called(name: str, node: Function, bound: bool = False) -> str:
     return f"{name}({ast.unparse(arguments)}){returns}"
 
 
-def _made(cls: ast.ClassDef) -> str:
-    """How an instance is made: by its `__init__`, else by the fields of a dataclass or a named tuple."""
+def _constructor_form(cls: ast.ClassDef) -> str:
+    """The call that makes an instance: from `__init__`, or else from the fields of a dataclass or a named tuple."""
     for node in cls.body:
         if isinstance(node, Function) and node.name == "__init__":
-            return _called(cls.name, node, bound=True)
+            return _call_form(cls.name, node, bound=True)
     how = " ".join(ast.unparse(part) for part in (*cls.decorator_list, *cls.bases))
     if "dataclass" not in how and "NamedTuple" not in how:
         return ""

@@ -1,4 +1,4 @@
-"""What the scripts that write pages share: tables, and docstrings as Markdown."""
+"""Helpers of the scripts that write pages: tables, docstrings as Markdown, standalone pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TAG = re.compile(r"(`[^`]*`)|<")
 
 
 def flat(text: str) -> str:
-    """On one line."""
+    """The text on one line."""
     return " ".join(text.split())
 
 
@@ -28,7 +28,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """On one line, in the type of code.
+    """The text on one line, as inline code.
 
     >>> code("a\\n`b`")
     "`a 'b'`"
@@ -43,8 +43,8 @@ def split_summary(docstring: str) -> tuple[str, str]:
 
 
 def prose(docstring: str) -> str:
-    """A docstring as Markdown: what is set in is a block of text, and lists and tables have the empty line before them
-    that Markdown wants. Signs that would be tags are escaped.
+    """A docstring as Markdown: indented lines become a block of text, and lists and tables get the empty line before
+    them that Markdown needs. Characters that would be read as tags are escaped.
 
     >>> print(prose("It is so:\\n    a = <b>\\nand <c>\\n- one"))
     It is so:
@@ -59,7 +59,7 @@ def prose(docstring: str) -> str:
     """
     out: list[str] = []
     for kind, lines in _blocks(docstring):
-        if kind in ("set in", "example"):
+        if kind in ("indented", "example"):
             least = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
             out += ["```pycon" if kind == "example" else "```text", *(line[least:] for line in lines), "```"]
         elif kind == "table":
@@ -70,18 +70,19 @@ def prose(docstring: str) -> str:
     return "\n".join(out).strip("\n")
 
 
-def wrapped(text: str, width: int = 100) -> str:
-    """Text whose lines fit."""
+def wrap_lines(text: str, width: int = 100) -> str:
+    """The text with its lines wrapped to a width."""
     return "\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, width) or [""])
 
 
 def escape_tags(text: str) -> str:
-    """Without signs that would be tags, but for those in code."""
+    """Escape characters that would be read as tags, except in code."""
     return _TAG.sub(lambda m: m[1] or "&lt;", text)
 
 
 def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
-    """Runs of lines of one kind; an empty line goes with what is set in on both of its sides, else it divides."""
+    """Runs of lines of one kind. An empty line between indented lines belongs to their run; any other one ends a
+    run."""
     found: list[tuple[str, list[str]]] = [("", [])]
     fresh = True
     for line in docstring.splitlines():
@@ -89,7 +90,7 @@ def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
             fresh = True
             continue
         kind = _kind(line, after="" if fresh and found[-1][0] == "example" else found[-1][0])
-        same = kind == found[-1][0] and (not fresh or kind == "set in")
+        same = kind == found[-1][0] and (not fresh or kind == "indented")
         if same:
             found[-1][1].extend(["", line] if fresh else [line])
         else:
@@ -99,25 +100,25 @@ def _blocks(docstring: str) -> list[tuple[str, list[str]]]:
 
 
 def _kind(line: str, after: str) -> str:
-    """Of a line; what goes on with an item is set in by two, and an example goes on to an empty line."""
+    """The kind of a line. A line indented by two continues a list item; an example continues up to an empty line."""
     if after == "example" or line.startswith(">>> "):
         return "example"
     if line.startswith("    "):
-        return "set in"
+        return "indented"
     if line.startswith("  ") and after == "item":
         return "item"
-    return "table" if _TABLE.match(line) else "item" if _ITEM.match(line) else "set in" if line[0] == " " else "text"
+    return "table" if _TABLE.match(line) else "item" if _ITEM.match(line) else "indented" if line[0] == " " else "text"
 
 
 def arguments(cls: type[Any]) -> str:
-    """What its constructor takes, with the defaults."""
+    """The arguments of a constructor, with their defaults."""
     fields = [f for f in dataclasses.fields(cls) if f.init and f.metadata.get("config", True)]
     shown = [f"`{f.name}`" if (d := _default(f)) is None else f"`{f.name}={d}`" for f in fields]
     return f"Arguments: {', '.join(shown)}.\n" if shown else "No arguments.\n"
 
 
 def standing(svg: str, width: int = 460) -> str:
-    """A figure of a page as a picture of its own, light or dark as its reader's screen is."""
+    """Turn a figure of a page into a standalone picture, light or dark as the reader's screen."""
     style = f"<style>{list_colours(svg, '--paper')}</style>"
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     head, body = svg.split(">", 1)

@@ -1,10 +1,10 @@
-"""`make demo`: a language model plays, between random play and reference solvers; a tiny one trains; then a report.
+"""`make demo`: compare a language model with random play and reference solvers, train a tiny model, write a report.
 
-SmolLM2-135M is far too small to play well; it runs on any laptop in minutes. Everything around it is the same as for a
-large model: environments, batching, records, evaluation and report. The model that trains, sonde-tiny-habit, comes with
-sonde: it tries three machines, and then mostly names the one that won least: its luck must turn. GRPO on its own play
-cures it (with ten of ten seeds in `recipes/tiny/cure.py`; here seed 0), in worlds that it is not tested in. The same
-training from the command line:
+SmolLM2-135M is far too small to play well, but runs on any laptop in minutes. Environments, batching, records,
+evaluation and report are the same as for a large model. The model that trains, sonde-tiny-habit, comes with sonde: it
+tries three machines, and then mostly names the one that won least, as if its luck were due to turn. GRPO on its own
+play cures this habit (with ten of ten seeds in `recipes/tiny/cure.py`; here seed 0), in other worlds than those of the
+test. The same training from the command line:
 
     sonde train grpo --model sonde-tiny-habit --out runs/grpo -o settings.max_steps=12
 
@@ -70,7 +70,7 @@ LONGEST_FIRST = (
     "mastermind",
 )  # fmt: skip
 EXAMPLES = {"wordle": 2, "mastermind": 2}
-"""Number of example games; one where games are long, as every token costs attention at every step."""
+"""Number of example games; one if games are long, because every token costs attention at every step."""
 REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; all other answers are a word or a cell."""
 SHORT_REPLY = 24
@@ -80,7 +80,7 @@ TEMPERATURES = (1.0, 0.0)
 
 
 def main(folder: Path, size: DemoSize) -> None:
-    """Play, print the table, write the report; a second call finds everything played and takes seconds."""
+    """Play, print the table, write the report. A second call finds all episodes and takes seconds."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported; every process here has one thread
     begun, floors = time.perf_counter(), list[Path]()
     with _print_stage("1/4 random play and the reference solvers"):
@@ -148,7 +148,7 @@ def _describe_training(tests: list[Path]) -> str:
 
 
 def _test_learner(folder: Path, model: str, label: str, temperature: float, n: int) -> Path:
-    """A run of the model that trains, at temperature 1 (no truncation) or 0."""
+    """Test the model that trains, at temperature 1 (no truncation) or 0."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {
         "name": "agents:llm", "model": backend, "context": LEARNER.context, "temperature": temperature, "min_p": 0.0,
@@ -172,8 +172,8 @@ def _print_run(path: Path, line: str) -> Path:
 
 
 def _in_parallel(folder: Path, size: DemoSize) -> tuple[list[Path], list[Path]]:
-    """SmolLM2 plays in other processes, one thread each, which is faster than threads that wait for each other; the
-    tiny model trains in this one, which has the screen."""
+    """Let SmolLM2 play in other processes, one thread each, which is faster than threads that wait for each other,
+    while the tiny model trains in this process, which has the screen."""
     workers = max(1, min(3, (os.cpu_count() or 1) - 1))
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         names = (env for env in LONGEST_FIRST if env in size.environments)

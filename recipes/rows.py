@@ -19,9 +19,9 @@ Row = Mapping[str, Any]
 Cell = str | float | int | None
 
 
-def kept(folder: Path, key: Row, make: Callable[[], Row]) -> Row:
-    """The row with this key, made where it is missing."""
-    for row in rows(folder):
+def load_or_make_row(folder: Path, key: Row, make: Callable[[], Row]) -> Row:
+    """The row with this key; if it is missing, make it and store it."""
+    for row in load_rows(folder):
         if all(row.get(name) == value for name, value in key.items()):
             return row
     row = {**key, **make()}
@@ -31,8 +31,8 @@ def kept(folder: Path, key: Row, make: Callable[[], Row]) -> Row:
     return row
 
 
-def rows(folder: Path) -> list[Row]:
-    """All that are there."""
+def load_rows(folder: Path) -> list[Row]:
+    """All stored rows."""
     file = folder / STORE
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
 
@@ -49,8 +49,8 @@ def save_table(
 ) -> Path:
     """Write a measured table for the page of a paper; the first column names the rows.
 
-    `command` made it, with these training or play `seeds`, in `seconds` of CPU time; `measured` says when, where it
-    was not by the current version.
+    `command` made it, with these training or play `seeds`, in `seconds` of CPU time; `measured` says when, if an
+    earlier version measured it.
     """
     if bad := [row for row in rows if len(row) != len(columns)]:
         raise ValueError(f"{paper}/{name}: got a row of {len(bad[0])} cells, allowed: {len(columns)}, as columns")

@@ -1,21 +1,21 @@
-"""How far a model's own belief is from the exact posterior: what ΔBelief-RL (section 3.1, figure 2) could not measure.
+"""Measure how far a model's own belief is from the exact posterior, which ΔBelief-RL (section 3.1, figure 2) could not.
 
     python recipes/delta_belief/calibration.py [--only NAME ...] [--tasks 100] [--quick] [--dry-run] [--json]
 
-Each case plays episodes where the environment has a filter, elicits a model's beliefs over them (`sonde elicit`), and
-compares. Folders are ordinary runs: `sonde report` on them draws the figures, and an interrupted recipe goes on.
+Each case plays episodes of an environment with a filter, elicits a model's beliefs over them (`sonde elicit`), and
+compares them. Folders are ordinary runs: `sonde report` draws their figures, and an interrupted recipe continues.
 
-    tiny            sonde-tiny-best_arm on its own play of best_arm, preset small: its next answer as its belief. Before
-                    the last turn that answer is a pull, which is not quite the same
-    tiny-decide     the same, asked at every turn for the decision, which it otherwise is only at the end
-    tiny-off        tiny-decide over the play of the reference solver, another policy's, as in the paper's figure 2
+    tiny            sonde-tiny-best_arm on its own play of best_arm, preset small, with its next answer as its belief.
+                    Before the last turn that answer is a pull, which is not quite the same
+    tiny-decide     the same, but asked at every turn for the decision, which otherwise comes only at the end
+    tiny-off        tiny-decide over the play of another policy, the reference solver, as in the paper's figure 2
     arms            SmolLM2-135M over the same episodes, with a sentence that says which machine is best
-    twenty-*        SmolLM2-135M over games of twenty_questions, preset lmrl, 4 questions at random and then at most 4
-                    of the reference solver, so that some are lost: the truth and 19 others, under the paper's template,
-                    that of its code, and as the answer it would give
+    twenty-*        SmolLM2-135M over games of twenty_questions, preset lmrl, 4 random questions and then at most 4 of
+                    the reference solver, so that some are lost: beliefs in the truth and 19 others, under the paper's
+                    template, that of its code, and as the answer that the model would give
     paper-*         the paper's setting: Qwen3 1.7B and 4B, not thinking, over DeepSeek-v3.2's games of the preset
-                    delta_belief. The user is the rule user, so that there is a posterior to compare with. Only where
-                    they are named: they need an endpoint at localhost:8000, weights, and a GPU
+                    delta_belief. The rule user replies, so that there is an exact posterior. These cases run only if
+                    `--only` names them: they need an endpoint at localhost:8000, weights, and a GPU
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LATE = {
     "turn": 4,
 }
 TRIED = 4
-"""Games that a cost is estimated from."""
+"""The number of games from which a cost is estimated."""
 CHARACTERS_PER_TOKEN = 4
 HEADS = (
     "ln b first", "ln b last", "belief", "exact", "KL bits", "TV", "ECE", "corr", "among", "odds", "pairs", "outside",
@@ -72,8 +72,8 @@ all other messages (template answer).
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Whose games, whose beliefs, and how they are elicited. `share` of the tasks that are asked for are played;
-    `decide` asks for the decision at every turn; `named` cases are run where they are asked for by name alone."""
+    """Whose games, whose beliefs, and how they are elicited. `share` is the part of the requested tasks that is played;
+    `decide` asks for the decision at every turn; a `named` case runs only if `--only` names it."""
 
     env: Mapping[str, Json]
     plays: Mapping[str, Json]
@@ -89,7 +89,7 @@ class Case:
 
 
 def decision(view: View) -> Sequence[Message]:
-    """The tallies as they are shown when no tries are left, whenever that is."""
+    """The message with the tallies as after the last try, at any turn."""
     shown = view.rendered or ""
     return (Message("user", re.sub(r"Tries left: \d+\. Name a machine\.", "Tries left: 0. Decide.", shown)),)
 
@@ -100,7 +100,7 @@ def _twenty_questions_case(how: str) -> Case:
 
 
 def _paper_case(size: str) -> Case:
-    """As in the paper's code, with candidates beside the truth."""
+    """A case of the paper's setting: as in its code, with further candidates besides the truth."""
     env = {"name": "twenty_questions", "preset": "delta_belief", "rules": "code"}
     model = {"name": "models:hf", "model": f"Qwen/Qwen3-{size}", "template": {"enable_thinking": False}}
     return Case(
@@ -128,7 +128,7 @@ CASES: Mapping[str, Case] = {
 
 
 def run_calibration(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
-    """Play what is missing, elicit what is missing, compare."""
+    """Play missing episodes, elicit missing beliefs, and compare."""
     folder: Path = args.out / name
     played = _play_case(case, folder, args.tasks)
     seat, begun, env = case.seat(), time.process_time(), sonde.build(case.env)
@@ -159,14 +159,14 @@ def _count_tasks(case: Case, wanted: int) -> int:
 
 
 def _mass_outside(folder: Path) -> float | None:
-    """Mean mass of what is none of the candidates."""
+    """The mean mass outside the candidates."""
     rows = [b.outside for row in believed.load_beliefs(folder).beliefs.values() for b in row if b.outside is not None]
     return sum(rows) / len(rows) if rows else None
 
 
 def estimate_cost(name: str, case: Case, args: argparse.Namespace) -> dict[str, Any]:
-    """What eliciting would cost, from a few games of the reference solver; no model is loaded. Tokens that are
-    computed: of a conversation that only grows once, and every candidate at every turn."""
+    """Estimate the cost of eliciting from a few games of the reference solver, without a model. It counts the computed
+    tokens: a growing conversation once, and every candidate at every turn."""
     env, seat = sonde.build(case.env), case.seat()
     few = collect_trajectories(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
     tokens = 0
@@ -180,7 +180,7 @@ def estimate_cost(name: str, case: Case, args: argparse.Namespace) -> dict[str, 
 
 
 def show_calibration(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table for all episodes, then wins against losses."""
+    """Print a table of all episodes, then one of wins against losses."""
     print(f"{'case':18}{'episodes':>9}" + "".join(f"{h:>11}" for h in HEADS) + f"{'CPU s':>8}")
     for row in rows:
         for part, s in row["beliefs"].items():
@@ -198,7 +198,7 @@ def show_calibration(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _last_belief(s: BeliefSummary) -> int:
-    """The last turn after which at least half of the episodes are still on."""
+    """The last turn after which at least half of the episodes still run."""
     reach = [t for t, n in enumerate(s.reached) if 2 * n >= s.episodes]
     return reach[-1] if reach else 0
 

@@ -1,11 +1,10 @@
-"""Which weights to test: the last ones, or those that were best on validation words (ΔBelief-RL, section 4, for a tiny
-model).
+"""Compare the last weights with those that were best on validation words (ΔBelief-RL, section 4, for a tiny model).
 
     python recipes/delta_belief/checkpoint.py [--arms ARM ...] [--every 5] [--quick] [--json] [--save]
 
-The paper keeps 198 words apart and validates on them while it trains. Here twelve of the 24 things that are no secrets
-in training choose (`online.eval_every`), and the other twelve and the things met are tested with both weights, at
-temperature 1. `held out` is the course of the twelve that choose.
+The paper validates on 198 held-out words during training. Here twelve of the 24 things that are never secret in
+training select the weights (`online.eval_every`); the test plays the other twelve and the training secrets with both
+weights, at temperature 1. `held out` is the success on the twelve selecting things during training.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from sonde.train.collect import Game
 from sonde.train.online.held_out import FILE
 
 CHOOSING = 12
-"""Of the 24 things held out."""
+"""The number of selecting things, of the 24 held-out ones."""
 SAMPLES = 4
-"""Games of each thing that chooses, each time."""
+"""Games of each selecting thing per evaluation."""
 
 
 def train_and_choose(lab: Lab, arm: str, seed: int, every: int) -> Row:
     key = {"measure": "checkpoint", "arm": arm, "seed": seed, "every": every, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_train_of_seed, lab, arm, seed, every))
+    return common.load_or_make_row(lab.out, key, partial(_train_of_seed, lab, arm, seed, every))
 
 
 def _train_of_seed(lab: Lab, arm: str, seed: int, every: int) -> dict[str, Any]:
@@ -49,14 +48,14 @@ def _train_of_seed(lab: Lab, arm: str, seed: int, every: int) -> dict[str, Any]:
 
 
 def play_both(lab: Lab, model: str, seed: int) -> dict[str, Any]:
-    """Things met, and those that did not choose."""
+    """Play the training secrets, and the held-out things that did not select."""
     others = common.make_game().tasks("test")[CHOOSING:]
     met = common.play_games(model, 1.0, lab.samples, seed, split="train")
     return {"met": met, "others": common.play_games(model, 1.0, lab.samples, seed, tasks=others)}
 
 
 def tabulate_choice(found: dict[str, list[Row]]) -> list[list[str | float]]:
-    """One row for each arm and weights."""
+    """One row per arm and weights."""
     rows: list[list[str | float]] = []
     for arm, mine in found.items():
         for name in ("last", "best"):
@@ -71,7 +70,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["delta_belief"])
     parser.add_argument("--every", type=int, default=5, help="steps between two evaluations (default 5)")
     args = parser.parse_args()
-    lab, every = common.lab_of(args), 1 if args.quick else args.every
+    lab, every = common.make_lab(args), 1 if args.quick else args.every
     found = {arm: [train_and_choose(lab, arm, seed, every) for seed in range(lab.seeds)] for arm in args.arms}
     columns = ["weights", "steps", "things met", "others held out"]
     common.print_rows(args, "checkpoint", columns, tabulate_choice(found))

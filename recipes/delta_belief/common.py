@@ -1,8 +1,8 @@
-"""What the trainings of this folder share: how credit is given, one training with its evaluation, and the rows kept.
+"""What the trainings of this folder share: credit assignment, one training with its evaluation, and stored rows.
 
-A row is one training of the base model under one arm and seed, or a measurement of what came of it. Rows are appended
-to `results.jsonl` and never made twice, so an interrupted script goes on, and scripts that need the same training share
-it. The trained models stay in `models/`, 1.4 MB each.
+A row is one training of the base model under one arm and seed, or a measurement of its result. Rows are appended to
+`results.jsonl` and never made twice, so an interrupted script continues, and scripts that need the same training share
+it. The trained models are in `models/`, 1.4 MB each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Cell, Row, kept, save_table
+from rows import Cell, Row, load_or_make_row, save_table
 
 import sonde
 from sonde.core import AGENT, Policy, Task, Trajectory
@@ -40,7 +40,7 @@ FOLDER = Path("runs/delta_belief")
 BASE = "sonde-tiny-twenty_questions"
 """Made by recipes/tiny; comes with sonde."""
 LONGEST = 12
-"""Tokens of the longest question, and some."""
+"""Maximum tokens of a reply: those of the longest question, and a few more."""
 END = {"success": 2.0, "extra_turns": -0.05}
 PENALTIES = {"invalid": -5.0, "repeated": -1.0}
 """ΔBelief-RL, appendix A.1 and its code."""
@@ -48,7 +48,7 @@ HISTORY = ("step", "success", "reward", "turns", "invalid", "repeated", "belief"
 
 
 def make_game(**changes: Any) -> sonde.Env[Any]:
-    """What is played."""
+    """The game."""
     return sonde.make("twenty_questions", **{"preset": "small", **changes})
 
 
@@ -67,7 +67,7 @@ def delta_belief(**changes: Any) -> Training:
 
 
 def weigh_beliefs(weight: float) -> Training:
-    """Equation 3 with another weight of ΔBelief; without beliefs where it is 0."""
+    """Equation 3 with another weight of ΔBelief; at weight 0 without beliefs."""
     mix = RewardMix({**PENALTIES, **({"belief": weight} if weight else {})}, every=END)
     training = with_online(delta_belief(), rewards=mix)
     return training if weight else with_online(training, rewarders=())
@@ -80,14 +80,14 @@ def exact_turnwise() -> Training:
 
 
 def win_turnwise(weight: float = 0.0) -> Training:
-    """Equation 4 for the win on every turn, without penalties; and so much of ΔBelief."""
+    """Equation 4 for the win on every turn, without penalties, and ΔBelief with this weight."""
     mix = RewardMix({"belief": weight} if weight else {}, every={"success": 2.0})
     training = with_online(delta_belief(), rewards=mix)
     return training if weight else with_online(training, rewarders=())
 
 
 def to_go(weight: float = 0.1, **changes: Any) -> Training:
-    """The same rewards, each once and on its turn, under `ReturnToGo`."""
+    """The same rewards, each once on its turn, under `ReturnToGo`."""
     mix = RewardMix({**END, **PENALTIES, **({"belief": weight} if weight else {})})
     rewarders = (replace(BELIEF, **changes),) if weight else ()
     return with_online(preset("tiny_delta_belief"), rewarders=rewarders, rewards=mix, credit=ReturnToGo())
@@ -107,7 +107,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
     "win_turnwise": win_turnwise,
     "win_belief": lambda: win_turnwise(0.1),
 }
-"""Those that `compare.py` compares; other scripts have more."""
+"""The arms of `compare.py`; other scripts have more."""
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ ARMS: Mapping[str, Callable[[], Training]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """What a script runs with: the base model, optimizer steps of 64 games, training seeds, the learning rate, samples
-    of each task that is tested, and where rows go."""
+    """The settings of a script: the base model, optimizer steps of 64 games, training seeds, the learning rate, samples
+    per test task, and the folder of the rows."""
 
     base: str
     out: Path
@@ -127,38 +127,38 @@ class Lab:
 
     @cached_property
     def base_identity(self) -> dict[str, Any]:
-        """What the base model's own play depends on: its weights, whatever they are called, and the game's version."""
+        """What determines the base model's own play: its weights, under any name, and the game's version."""
         return {"base": model_fingerprint(self.base) or self.base, "game": make_game().spec.version}
 
     @property
     def training_identity(self) -> dict[str, Any]:
-        """What has to be the same for a training to be the same."""
+        """What determines a training."""
         return {**self.base_identity, "steps": self.steps, "lr": self.lr}
 
     def folder(self, arm: str, seed: int) -> Path:
-        """Of a training."""
+        """The folder of a training."""
         told = [str(value).replace("/", "-") for value in self.training_identity.values()]
         return self.out / "models" / "-".join([arm, *told, str(seed)])
 
     def model(self, arm: str, seed: int) -> Path:
-        """Where its model is kept."""
+        """The folder of its model."""
         return self.folder(arm, seed) / MODEL
 
 
 def make_parser(doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=BASE, help=f"the base model, by folder or name (default {BASE})")
-    parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples, to test that it runs")
     parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of 64 games each (default {Lab.steps})")
     parser.add_argument("--seeds", type=int, default=Lab.seeds, help=f"training seeds (default {Lab.seeds})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--save", action="store_true", help="keep the table for the paper's page, in results/papers")
-    parser.add_argument("--out", type=Path, default=FOLDER, help=f"where rows and models are kept (default {FOLDER})")
+    parser.add_argument("--save", action="store_true", help="store the table for the paper's page, in results/papers")
+    parser.add_argument("--out", type=Path, default=FOLDER, help=f"the folder of rows and models (default {FOLDER})")
     return parser
 
 
-def lab_of(args: argparse.Namespace) -> Lab:
-    """Quick ones have a folder of their own, so that no other takes their rows for its own."""
+def make_lab(args: argparse.Namespace) -> Lab:
+    """The settings of these arguments. Quick runs have a folder of their own, so that no full run uses their rows."""
     if args.quick:
         return Lab(base=args.model, out=args.out / "quick", steps=2, seeds=2, samples=2)
     return Lab(base=args.model, out=args.out, steps=args.steps, seeds=args.seeds)
@@ -168,9 +168,9 @@ def lab_of(args: argparse.Namespace) -> Lab:
 
 
 def train_model(lab: Lab, arm: str, training: Training, seed: int, tasks: Sequence[Task] | None = None) -> Row:
-    """One training under an arm (on these tasks, or the train split) and how its model plays."""
+    """Train under an arm (on these tasks, or the train split) and test the model."""
     key = {"measure": "training", "arm": arm, "seed": seed, **lab.training_identity}
-    return kept(lab.out, key, lambda: _train_in_process(lab, training, seed, lab.folder(arm, seed), tasks))
+    return load_or_make_row(lab.out, key, lambda: _train_in_process(lab, training, seed, lab.folder(arm, seed), tasks))
 
 
 def _train_in_process(
@@ -190,7 +190,10 @@ def _train_in_process(
 def test_base(lab: Lab) -> list[Row]:
     """The base model, played once for every seed."""
     key = {"measure": "training", "arm": "base", **lab.base_identity}
-    return [kept(lab.out, {**key, "seed": seed}, partial(_test_base_model, lab, seed)) for seed in range(lab.seeds)]
+    return [
+        load_or_make_row(lab.out, {**key, "seed": seed}, partial(_test_base_model, lab, seed))
+        for seed in range(lab.seeds)
+    ]
 
 
 def _test_base_model(lab: Lab, seed: int) -> dict[str, Any]:
@@ -198,7 +201,7 @@ def _test_base_model(lab: Lab, seed: int) -> dict[str, Any]:
 
 
 def run_arms(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, list[Row]]:
-    """The rows of these arms, seed after seed, so that what is there when time runs out can be compared."""
+    """The rows of these arms, seed by seed, so that the finished part of an interrupted run can be compared."""
     found: dict[str, list[Row]] = {name: [] for name in arms}
     for seed in range(lab.seeds):
         for name, training in arms.items():
@@ -210,14 +213,14 @@ def run_arms(lab: Lab, arms: Mapping[str, Callable[[], Training]]) -> dict[str, 
 
 
 def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
-    """New games of the things that are secrets in training (`met`, temperature 1), and of those held out: greedily, one
-    game each, and at temperature 1 (`drawn`)."""
+    """Play new games of the training secrets (`met`, temperature 1) and of the held-out ones: one greedy game each, and
+    games at temperature 1 (`drawn`)."""
     played = {"greedy": play_games(model, 0.0, 1, seed), "drawn": play_games(model, 1.0, lab.samples, seed)}
     return {**played, "met": play_games(model, 1.0, lab.samples, seed, split="train")}
 
 
 def make_player(model: str, temperature: float = 1.0) -> Policy:
-    """Who plays with these weights."""
+    """The agent with these weights."""
     backend = sonde.make("models:hf", model=model, max_batch=256)
     return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=LONGEST)
 
@@ -226,9 +229,9 @@ def play_games(
     model: str, temperature: float, k: int, seed: int, *, split: str = "test", tasks: Sequence[Task] | None = None,
     user: Policy | None = None, best: Mapping[str, Any] | None = None, **changes: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """k games of every task of a split (or of these): the turn of each that won (None: lost), by task, and means over
-    games. `user` replies instead of the rules; `best` are settings of `agents:best_of_n`, which picks among what the
-    model would say; `changes` are those of the game."""
+    """Play k games of every task of a split, or of these tasks: the winning turn of each (None if lost), by task, and
+    means over games. `user` replies instead of the rules; `best` are settings of `agents:best_of_n`, which picks among
+    the model's proposals; `changes` change the game."""
     env = make_game(**changes)
     agent = make_player(model, temperature)
     agent = agent if best is None else sonde.make("agents:best_of_n", player=agent, **best)
@@ -248,18 +251,18 @@ def _winning_turn(t: Trajectory) -> int | None:
 
 
 def tabulate_wins(row: Row, how: str) -> list[list[float]]:
-    """1 for every game that was won, by task."""
+    """1 for every game won and 0 for the others, by task."""
     return [[float(turn is not None) for turn in games] for games in row[how]["won"]]
 
 
 def estimate_success(found: Sequence[Row], how: str) -> Estimate:
-    """Of all seeds together; the 95 % interval is clustered by task."""
+    """The success of all seeds together; the 95 % interval is clustered by task."""
     tables = [tabulate_wins(row, how) for row in found]
     return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
 
 
 def estimate_gain(found: Sequence[Row], than: Sequence[Row], how: str) -> Estimate:
-    """How much more success there is, seed by seed and task by task; the 95 % interval resamples both."""
+    """The difference in success, paired by seed and task; the 95 % interval resamples both."""
     return difference_over_seeds([tabulate_wins(row, how) for row in found], [tabulate_wins(row, how) for row in than])
 
 
@@ -267,7 +270,7 @@ PLAYED = {"met": "things met, T=1", "drawn": "held out, T=1", "greedy": "held ou
 
 
 def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
-    """What a table says of each arm; differences are to the arm `than`."""
+    """The table's numbers for each arm; differences are to the arm `than`."""
     out: list[dict[str, Any]] = []
     for name, mine in found.items():
         row: dict[str, Any] = {"arm": name, "seeds": len(mine)}
@@ -282,7 +285,7 @@ def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[s
 
 
 def show_table(table: Sequence[Mapping[str, Any]], than: str, args: argparse.Namespace, name: str) -> None:
-    """As Markdown, or JSON; kept as `name` with `--save`."""
+    """Print a table as Markdown or JSON; `--save` also stores it as `name`."""
     played = [how for how in PLAYED if how in table[0]]
     more = [(head, f"{head}, more than {than}") for head in (PLAYED[how] for how in played)]
     columns = ["arm", "seeds", *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
@@ -299,10 +302,10 @@ def print_rows(
     args: argparse.Namespace, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], plain: Any = None,
     seeds: Sequence[int] | None = None,
 ) -> None:  # fmt: skip
-    """Print a table as Markdown or, with `--json`, `plain` (or its rows); with `--save`, keep it. `seeds` are its own,
+    """Print a table as Markdown or, with `--json`, `plain` (or its rows); `--save` also stores it. `seeds` are its own,
     by default those of `--seeds`."""
     if args.save and args.quick:
-        raise SystemExit("--save: a quick look is not kept")
+        raise SystemExit("--save: got --quick, allowed: a full run; leave --quick out")
     if args.save:
         save_table(
             "delta_belief", name, spell_command(args), columns, rows, range(args.seeds) if seeds is None else seeds
@@ -316,7 +319,7 @@ def print_rows(
 
 
 def spell_command(args: argparse.Namespace) -> str:
-    """The command that was given, without where its rows are."""
+    """The given command, without the folder of its rows."""
     given = list(sys.argv[1:])
     for name, values in (("--save", 1), ("--json", 1), ("--out", 2)):
         if name in given:

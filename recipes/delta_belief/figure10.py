@@ -5,7 +5,7 @@ personalization by mean score.
 
 A player is `floor` or `reference` (the environment's own random and expert players), or a chat model by folder or name,
 sampled as in the paper's code. The rule users answer. The tiny model of the other figures has no words for these
-conversations, so nothing that was trained here can be tested on them; a model lies between floor and reference.
+conversations, so the models trained here cannot be tested on them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def make_player(env: sonde.Env[Any], player: str) -> Policy:
 def play_tasks(out: Any, name: str, player: str, tasks: int, k: int) -> Row:
     env = make_env(name)
     key = {"measure": "others", "env": name, "version": env.spec.version, "player": player, "tasks": tasks, "k": k}
-    return common.kept(out, key, partial(_play, env, player, tasks, k))
+    return common.load_or_make_row(out, key, partial(_play, env, player, tasks, k))
 
 
 def _play(env: sonde.Env[Any], player: str, tasks: int, k: int) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _play(env: sonde.Env[Any], player: str, tasks: int, k: int) -> dict[str, Any
 
 
 def summarise_player(rows: Mapping[str, Row], k: int) -> list[float]:
-    """pass@1 and pass@k of the first two environments, the mean score of the others."""
+    """pass@1 and pass@k in the first two environments, the mean score in the others."""
     cells: list[float] = []
     for name, row in rows.items():
         if name in ENVS[:2]:

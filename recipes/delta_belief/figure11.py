@@ -1,9 +1,9 @@
-"""What the reward of a turn is made of (ΔBelief-RL, figure 11, for a tiny model).
+"""The components of a turn's reward (ΔBelief-RL, figure 11, for a tiny model).
 
     python recipes/delta_belief/figure11.py [--quick] [--json] [--save]
 
-All of equation 3, and each of its parts left out: ΔBelief, what a turn costs, what a repeated and what an invalid
-question costs; and the win alone. Otherwise as `delta_belief` in `compare.py`.
+All of equation 3; equation 3 without each of its parts (ΔBelief, the cost of a turn, of a repeated and of an invalid
+question); and the win alone. Otherwise as `delta_belief` in `compare.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ARMS: Mapping[str, Callable[[], Training]] = {
 
 def main() -> None:
     args = common.make_parser(__doc__).parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     found = {"base": common.test_base(lab), **common.run_arms(lab, ARMS)}
     common.show_table(common.compare_models(found, WHOLE), WHOLE, args, "figure11")
 

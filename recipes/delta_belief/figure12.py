@@ -1,9 +1,9 @@
-"""With a penalty for leaving the base model, and without (ΔBelief-RL, figure 12, for a tiny model).
+"""Training with and without a penalty for moving away from the base model (ΔBelief-RL, figure 12, for a tiny model).
 
     python recipes/delta_belief/figure12.py [--kl 0.001 0.01 0.1] [--quick] [--json] [--save]
 
-The loss of `delta_belief` with `kl` times the divergence from the base model added, estimated token by token
-(`train.objectives.measure_grpo`). The paper finds no effect and leaves it out. It does not say which weight it tried.
+The loss is that of `delta_belief` plus `kl` times the divergence from the base model, estimated token by token
+(`train.objectives.grpo`). The paper finds no effect and leaves the penalty out. It does not say which weight it tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--kl", nargs="+", type=float, default=[0.001, 0.01, 0.1], help="weights of the penalty")
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     arms: dict[str, Callable[[], Training]] = {WITHOUT: common.delta_belief}
     arms |= {f"kl-{weight:g}": partial(add_penalty, weight) for weight in args.kl}
     found = {"base": common.test_base(lab), **common.run_arms(lab, arms)}

@@ -2,16 +2,18 @@
 
     python recipes/delta_belief/figure3.py [--n 8] [--arms ARM ...] [--quick] [--json] [--save]
 
-No model is trained for it: at every turn `n` candidates are drawn at temperature 1, the reply to each is simulated, and
-one is asked:
+No model is trained: at every turn `n` candidates are drawn at temperature 1, the reply to each is simulated, and the
+model asks one of them:
 
-    alone       the first of them: the model as it is
-    belief      the one after which it believes the truth most, as in the paper, or that wins; who picks knows the truth
-    half        the same in every other turn, at random, else the first: `p_best` of the paper's code
-    worst       the one after which it believes the truth least, from its code too
-    expected    the one of the greatest expected gain under the environment's filter: it needs neither truth nor belief
+    alone       the first one: the model without a choice
+    belief      the one after which the model believes the truth most, as in the paper, or that wins; this choice knows
+                the truth
+    half        the same with probability one half, otherwise the first: `p_best` of the paper's code
+    worst       the one after which the model believes the truth least, also from its code
+    expected    the one with the highest expected gain under the environment's filter, which needs neither truth nor
+                belief
 
-Success on the things met (see `compare.py`), by the base model and with `--arms` by trained ones.
+Success is on the training secrets (see `compare.py`), by the base model, and with `--arms` by trained ones.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ PICKS: Mapping[str, Mapping[str, Any] | None] = {
 
 
 def play_picked(lab: Lab, arm: str, seed: int, pick: str, n: int) -> Row:
-    """Games of a model of which one candidate of n is asked."""
+    """Play games in which the model asks one of n candidates."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {"measure": "pick", "arm": arm, "pick": pick, "n": n, "seed": seed, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_play_picked_of_seed, lab, model, seed, pick, n))
+    return common.load_or_make_row(lab.out, key, partial(_play_picked_of_seed, lab, model, seed, pick, n))
 
 
 def _play_picked_of_seed(lab: Lab, model: str, seed: int, pick: str, n: int) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=[], help="trained models, beside the base model")
     parser.add_argument("--n", type=int, default=8, help="candidates (default 8)")
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     for arm in ("base", *args.arms):
         seeds = range(1 if arm == "base" else lab.seeds)

@@ -2,8 +2,8 @@
 
     python recipes/delta_belief/figure4.py [--arms ARM ...] [--every 5] [--quick] [--json] [--save]
 
-Means over the games that the steps were trained on, of the train split, and over seeds. The trainings are those of
-`compare.py`, made where they are missing.
+Means over the training games of the steps (train split) and over seeds. The trainings are those of `compare.py`;
+missing ones are run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--every", type=int, default=5, help="steps that a column averages over (default 5)")
     args = parser.parse_args()
-    found = common.run_arms(common.lab_of(args), {name: ARMS[name] for name in args.arms})
+    found = common.run_arms(common.make_lab(args), {name: ARMS[name] for name in args.arms})
     table = {name: {what: average_course(mine, what, args.every) for what in DRAWN} for name, mine in found.items()}
     n = len(next(iter(table.values()))["success"])
     columns = ["mean", *(f"steps {i * args.every + 1} to {(i + 1) * args.every}" for i in range(n))]

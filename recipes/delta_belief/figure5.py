@@ -2,10 +2,10 @@
 
     python recipes/delta_belief/figure5.py [--arms ARM ...] [--quick] [--json] [--save]
 
-Every model plays the things met at temperature 1 and is asked for its belief before the first turn and after every
-reply, under the template that it was rewarded by. The table has ln b_t of the truth among the 64 things, a mean over
-the games that were still on (and over seeds). Beside it `exact`: ln of what the environment's posterior gives the truth
-there, the most that those questions could teach. The models are those of `compare.py`, trained where they are missing.
+Every model plays the training secrets at temperature 1; its belief is elicited before the first turn and after every
+reply, under the template of its rewards. The table has ln b_t of the truth among the 64 things, averaged over the games
+that still run (and over seeds). `exact` is ln of the truth's probability under the environment's posterior, which is
+the most that those questions could teach. The models are those of `compare.py`; missing ones are trained.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ HOW = Elicitation(template="statement", candidates="all")
 
 
 def measure_beliefs(lab: Lab, arm: str, seed: int) -> Row:
-    """The beliefs of a model over its own games."""
+    """Measure a model's beliefs over its own games."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {"measure": "rising", "arm": arm, "seed": seed, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_measure_beliefs_of_seed, lab, model, seed))
+    return common.load_or_make_row(lab.out, key, partial(_measure_beliefs_of_seed, lab, model, seed))
 
 
 def _measure_beliefs_of_seed(lab: Lab, model: str, seed: int) -> dict[str, Any]:
@@ -57,7 +57,7 @@ async def _belief_courses(model: str, k: int, seed: int) -> list[Course]:
 
 
 def _mean_course(found: Sequence[Course], t: int, *, exact: bool = True) -> float:
-    """Of the games that are still on after t turns; the truth is never ruled out, so no logarithm is of 0."""
+    """The mean over the games that still run after t turns. The truth is never ruled out, so no logarithm is of 0."""
     rows = [one for one in found if t < one.held_count]
     logs = [np.log(one.exact_truth[t]) if exact else one.elicited[t, one.truth] for one in rows]  # type: ignore[index]
     return round(float(np.mean(logs)), 4)
@@ -67,7 +67,7 @@ def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief"])
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, dict[str, list[float]]] = {}
     for arm in ("base", *args.arms):

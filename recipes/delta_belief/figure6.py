@@ -2,9 +2,9 @@
 
     python recipes/delta_belief/figure6.py [--arms ARM ...] [--samples 128] [--quick] [--json] [--save]
 
-The unbiased estimator (`metrics.pass_at`) over `samples` games of every thing at temperature 1, a mean over things and
-seeds: of those that were secrets in training, and with `--split test` of those held out. The models are those of
-`compare.py`, trained where they are missing.
+The unbiased estimator (`metrics.pass_at`) over `samples` games of every thing at temperature 1, averaged over things
+and seeds: the training secrets, or with `--split test` the held-out things. The models are those of `compare.py`;
+missing ones are trained.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sonde.evaluation.metrics import pass_at
 
 
 def play_many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
-    """`samples` games of every thing of a split, by the base model or by a trained one."""
+    """Play `samples` games of every thing of a split with the base model or a trained one."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {
         "measure": "pass",
@@ -29,7 +29,7 @@ def play_many(lab: Lab, arm: str, seed: int, samples: int, split: str) -> Row:
         "split": split,
         **lab.training_identity,
     }
-    return common.kept(lab.out, key, partial(_play_many_of_seed, model, samples, seed, split))
+    return common.load_or_make_row(lab.out, key, partial(_play_many_of_seed, model, samples, seed, split))
 
 
 def _play_many_of_seed(model: str, samples: int, seed: int, split: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _play_many_of_seed(model: str, samples: int, seed: int, split: str) -> dict[
 
 
 def pass_rates(row: Row, ks: list[int]) -> list[float]:
-    """The mean over things."""
+    """pass@k for several k, averaged over things."""
     won = [sum(turn is not None for turn in games) for games in row["drawn"]["won"]]
     n = len(row["drawn"]["won"][0])
     return [sum(pass_at(n, w, k) for w in won) / len(won) for k in ks]
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=128)
     parser.add_argument("--split", choices=("train", "test"), default="train", help="things met, or held out")
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     samples = 4 if args.quick else args.samples
     ks = [2**i for i in range(samples.bit_length()) if 2**i <= samples]
     common.run_arms(lab, {name: ARMS[name] for name in args.arms})

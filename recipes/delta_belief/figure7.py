@@ -1,11 +1,11 @@
-"""The weight of ΔBelief, and how it is shaped (ΔBelief-RL, figure 7, for a tiny model).
+"""The weight and the shaping of ΔBelief (ΔBelief-RL, figure 7, for a tiny model).
 
     python recipes/delta_belief/figure7.py [--only weight|shaping] [--arms ARM ...] [--quick] [--json] [--save]
 
-Weights 0, .05, .1 and .5, shaped by `relu`; and at .1 the paper's five: `relu` (its choice), none (naive), `tanh`,
-`ema` (not shaped, over the belief of the weights' moving average) and `group_min_max` (PACR). Its code has more: `ref`
-(over the belief of the initial weights), `sigmoid`, `min_max`, `group_centring`, `episode_centring`. Otherwise as
-`delta_belief` in `compare.py`, with whose folder this shares what is the same.
+Weights 0, .05, .1 and .5, shaped by `relu`; and at weight .1 the paper's five shapings: `relu` (its choice), none
+(naive), `tanh`, `ema` (not shaped, relative to the belief of the weights' moving average) and `group_min_max` (PACR).
+The paper's code has more: `ref` (relative to the belief of the initial weights), `sigmoid`, `min_max`,
+`group_centring`, `episode_centring`. Otherwise as `delta_belief` in `compare.py`, with which it shares equal trainings.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
     for name, arms in PARTS.items():
         if args.only in (None, name):
             chosen = {arm: made for arm, made in arms.items() if arm in (BEST, *(args.arms or arms))}
-            show_shapings(common.lab_of(args), chosen, args, f"figure7_{name}")
+            show_shapings(common.make_lab(args), chosen, args, f"figure7_{name}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Success against the turns that may be taken, beyond those of training (ΔBelief-RL, figure 8, for a tiny model).
+"""Success by the number of turns, beyond the limit of training (ΔBelief-RL, figure 8, for a tiny model).
 
     python recipes/delta_belief/figure8.py [--arms ARM ...] [--turns 20] [--quick] [--json] [--save]
 
-Trained with 8 turns, tested with `turns`, at temperature 1. The prompt names the limit, so a shorter budget is read off
-the same games (`metrics.success_within`): it is how many were won by then. The models are those of `compare.py`,
-trained where they are missing. The base model has never seen a game longer than 8 turns.
+The models are trained with 8 turns and tested with `turns`, at temperature 1. The prompt names the limit; success
+within a shorter budget is the share of the same games that were won by then (`metrics.success_within`). The models are
+those of `compare.py`; missing ones are trained. The base model has never seen a game longer than 8 turns.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sonde.evaluation.metrics import success_within
 
 
 def play_long(lab: Lab, arm: str, seed: int, turns: int) -> Row:
-    """Games, with so many turns, of every thing that was a secret in training."""
+    """Play games with this limit of turns, of every training secret."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     samples = min(lab.samples, 4)
     key: dict[str, Any] = {"measure": "long", "arm": arm, "seed": seed, "turns": turns, **lab.training_identity}
-    return common.kept(lab.out, key, partial(_play_long_of_seed, model, samples, seed, turns))
+    return common.load_or_make_row(lab.out, key, partial(_play_long_of_seed, model, samples, seed, turns))
 
 
 def _play_long_of_seed(model: str, samples: int, seed: int, turns: int) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
     parser.add_argument("--turns", type=int, default=20)
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table: dict[str, list[float]] = {}
     for arm in ("base", *args.arms):

@@ -1,18 +1,18 @@
-"""The paper's own trainings, written out: Qwen3 1.7B and 4B, StarPO and ΔBelief-RL (ΔBelief-RL, sections 4.1 and 5).
+"""The paper's own trainings: Qwen3 1.7B and 4B, StarPO and ΔBelief-RL (ΔBelief-RL, sections 4.1 and 5).
 
-    python recipes/delta_belief/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
+    python recipes/delta_belief/paper.py --dry-run [--only NAME ...] [--json]    # resolved settings and cost; no model
     python recipes/delta_belief/paper.py --only delta_belief-1.7B --out runs/delta_belief/paper
 
-Two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. Everything else is in the presets
-`starpo_code` and `delta_belief_code`, with what the paper's code does otherwise than the paper. The paper begins with
-weights that were fine-tuned (`delta_belief_sft`) on games of a stronger model; `--model` takes such a folder, and the
-names here are the models they were made from. The checkpoint to test is the one that wins most games of the 198 words
-of `val`, in the folder `best`. It has not been run: no GPU was at hand.
+It needs two GPUs: one trains, one serves Qwen3-14B as the user, at localhost:8000. The presets `starpo_code` and
+`delta_belief_code` have all other settings, those of the paper's code where it differs from the paper. The paper starts
+from weights that were fine-tuned (`delta_belief_sft`) on games of a stronger model; `--model` takes a folder of such
+weights, and the names here are their base models. The checkpoint to test is the one that wins most games of the 198
+words of `val`, in the folder `best`. This has not been run, for lack of a GPU.
 
-What a training costs is estimated from games of 20 turns (the most there may be) with the questions of the reference
-solver: tokens that the model says, that it is trained on, and that its beliefs add, and operations for them, 2 per
-weight and token to compute and 6 to train, 8 with checkpoints of activations. That is the least: sampling is bound by
-memory and takes longer, and what serving the user takes is not in it.
+The cost of a training is estimated from games of 20 turns (the maximum) with the questions of the reference solver. It
+counts the tokens that the model says, those on which it is trained, and those that its beliefs add, and the operations
+for them: 2 per weight and token to compute, 6 to train, 8 with activation checkpointing. This is a lower bound:
+sampling is bound by memory and takes longer, and serving the user is not counted.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ USER = {
 TRIED = 4
 CHARACTERS_PER_TOKEN = 4
 WEIGHTS = {"1.7B": 1.72e9, "4B": 4.02e9}
-"""Of Qwen3, by its model cards."""
+"""Sizes of the Qwen3 models, from their model cards."""
 TERA_PER_SECOND = 400.0
 """Of an H100 in training with bfloat16, at two fifths of its peak."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """One training: a preset, and the weights that it begins with."""
+    """One training: a preset, and the weights from which it starts."""
 
     method: str
     size: str
@@ -61,7 +61,8 @@ class Config:
 
     @property
     def training(self) -> Training:
-        """The preset of this size, as the paper's code has it, with the words of `val` played every four rollouts."""
+        """The preset of this size, as in the paper's code, with an evaluation on the words of `val` every four
+        rollouts."""
         found = preset(f"{self.method}_code" + ("_4b" if self.size == "4B" else ""))
         every = 4 * found.online.updates_per_rollout
         return replace(found, online=replace(found.online, eval_every=every, eval_split="val", eval_k=4))
@@ -73,7 +74,7 @@ CONFIGS: Mapping[str, Config] = {
 
 
 def estimate_cost(config: Config) -> dict[str, Json]:
-    """What a training would cost; see the module."""
+    """Estimate the cost of a training; see the module."""
     said, read, probed = _count_tokens(config.training)
     episodes, weights = config.training.n_episodes, WEIGHTS[config.size]
     per_weight = (8 if config.training.settings.gradient_checkpointing else 6) * read + 2 * (read + said + probed)
@@ -91,8 +92,8 @@ def estimate_cost(config: Config) -> dict[str, Json]:
 
 
 def _count_tokens(training: Training) -> tuple[int, int, int]:
-    """Of a game: what the model says, all of it, and what its beliefs add to that (the game computed once, and the
-    target before every turn)."""
+    """The tokens of a game: those that the model says, all of them, and those that its beliefs add (the game once, and
+    the target before every turn)."""
     env = sonde.build(ENV)
     games = collect_trajectories(env, {"agent": sonde.make(f"agents:{env.spec.reference}")}, env.tasks("test")[:TRIED])
     said = read = probed = 0.0
@@ -110,7 +111,7 @@ def _count_tokens(training: Training) -> tuple[int, int, int]:
 
 
 def resolve_config(name: str, config: Config) -> dict[str, Json]:
-    """All of a training, and what it would cost."""
+    """A training's resolved settings and its cost."""
     return {
         "config": name, "model": config.model, "env": sonde.build(ENV).config, "user": sonde.build(USER).config,
         "training": config.training.to_json(), "cost": estimate_cost(config),

@@ -1,14 +1,14 @@
-"""Other users at test than in training (ΔBelief-RL, table 2, for a tiny model).
+"""Test with other users than in training (ΔBelief-RL, table 2, for a tiny model).
 
     python recipes/delta_belief/table2.py [--arms ARM ...] [--users USER ...] [--user-url URL] [--quick] [--json]
 
-The models of `compare.py`, trained where they are missing, learned with the rule user (`rules`). Here a language model
-takes its seat (`smollm2`), or is asked only where the rules have no answer (`hybrid:smollm2`); users are named as by
-`sonde eval --make_user`. Rules decide whether a guess is right, so that a user can mislead, but give no win away.
-Success at T=1, one game of each of the 40 things that were secrets in training.
+The models of `compare.py` (missing ones are trained) learned with the rule user (`rules`). Here a language model takes
+its seat (`smollm2`), or answers only if the rules have no answer (`hybrid:smollm2`); users have the names of `sonde
+eval --user`. Rules decide whether a guess is right, so a user can mislead, but cannot give a win away. Success is at
+temperature 1, in one game of each of the 40 training secrets.
 
-The paper puts stronger models in the place of the one that it trained with. SmolLM2-135M, which runs anywhere, is a
-weaker one. `--users http:MODEL --make_user-url URL` asks another.
+The paper uses stronger models as test users than in training. SmolLM2-135M, which runs anywhere, is a weaker one.
+`--users http:MODEL --user-url URL` selects another.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from sonde.core import Policy
 
 RULES = "rules"
 LONGEST_REPLY = 24
-"""Tokens. A reply is one of a few words; one that goes on cannot be used, and is asked for again."""
+"""Maximum tokens of a user's reply. A valid reply has a few words; a longer one is unusable and requested again."""
 
 
 def make_user(name: str, url: str | None) -> Policy | None:
-    """Who replies; None is the environment's own user."""
+    """The user of this name; None for the environment's own user."""
     return (
         None if name == RULES else sonde.build(model_seats(name, None, url, None, max_new_tokens=LONGEST_REPLY)["user"])
     )
 
 
 def play_users(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row:
-    """How a model plays against a user."""
+    """Test a model with a user."""
     model = lab.base if arm == "base" else str(lab.model(arm, seed))
     key: dict[str, Any] = {
         "measure": "user",
@@ -48,7 +48,7 @@ def play_users(lab: Lab, arm: str, seed: int, name: str, url: str | None) -> Row
         "seed": seed,
         **lab.training_identity,
     }
-    return common.kept(lab.out, key, partial(_play_user_of_seed, model, seed, name, url))
+    return common.load_or_make_row(lab.out, key, partial(_play_user_of_seed, model, seed, name, url))
 
 
 def _play_user_of_seed(model: str, seed: int, name: str, url: str | None) -> dict[str, Any]:
@@ -75,10 +75,12 @@ def tabulate_users(table: Table) -> list[list[Cell]]:
 def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["starpo", "delta_belief", "to_go"])
-    parser.add_argument("--users", nargs="+", default=[RULES, "hybrid:smollm2", "smollm2"], help="as of `--user`")
-    parser.add_argument("--user-url", help="where a user's model is served")
+    parser.add_argument(
+        "--users", nargs="+", default=[RULES, "hybrid:smollm2", "smollm2"], help="names as for `sonde eval --user`"
+    )
+    parser.add_argument("--user-url", help="the address of a user's model")
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     common.run_arms(lab, {name: ARMS[name] for name in args.arms})
     table = {
         arm: {

@@ -1,10 +1,10 @@
-"""StarPO at its best: how its loss is averaged, at two learning rates (ΔBelief-RL, tables 5 and 6, for a tiny model).
+"""StarPO with two averages of its loss, at two learning rates (ΔBelief-RL, tables 5 and 6, for a tiny model).
 
     python recipes/delta_belief/table5.py [--rates 1e-3 3e-3] [--quick] [--json] [--save]
 
-The paper compares with a StarPO whose settings were searched for: `seq-mean-token-mean` is the mean over games of
-means over tokens, `token-mean` the mean over all tokens of a step. Its rates are 1e-5 and 3e-5, of models of 1.7 and 4
-billion weights; those of a model of a third of a million are about a hundred times as high.
+The paper's baseline is a StarPO with tuned settings: `seq-mean-token-mean` is the mean over games of means over tokens,
+`token-mean` the mean over all tokens of a step. Its rates are 1e-5 and 3e-5, for models of 1.7 and 4 billion weights;
+those for a model of a third of a million weights are about a hundred times as high.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
     parser = common.make_parser(__doc__)
     parser.add_argument("--rates", nargs="+", type=float, default=[common.Lab.lr, 3 * common.Lab.lr])
     args = parser.parse_args()
-    lab = common.lab_of(args)
+    lab = common.make_lab(args)
     found = {"base": common.test_base(lab)}
     for rate in args.rates:
         at = replace(lab, lr=rate)

@@ -1,7 +1,7 @@
-"""One method on one task with one seed: its training, and how what it trained plays.
+"""Train one method on one task with one seed, and test the trained model.
 
-A row is kept for each in `results.jsonl`, and never made twice, so an interrupted run goes on. Datasets, random models
-and clones are shared by the methods of a seed.
+The row of each is stored in `results.jsonl` and never made twice, so an interrupted run continues. Datasets, random
+models and clones are shared by the methods of a seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import network
 from small import Small
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Row, kept
+from rows import Row, load_or_make_row
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Episode, Message, Policy, Task, Trajectory
@@ -32,7 +32,7 @@ from sonde.train.training import Training
 
 
 def time_row(job: Callable[[], Row]) -> Row:
-    """A row with its CPU seconds."""
+    """Make a row, and add its CPU seconds."""
     begun = time.process_time()
     return {**job(), "cpu_seconds": round(time.process_time() - begun, 1)}
 
@@ -41,21 +41,21 @@ def time_row(job: Callable[[], Row]) -> Row:
 
 
 def load_dataset(task: Small, out: Path) -> list[Trajectory]:
-    """The episodes to learn from, played once."""
+    """The dataset's episodes, played at first use."""
     part = datasets.make_parts(task.dataset, n=task.episodes)[0]
     folder = out / task.name / f"data-{task.episodes}"
     return list(datasets.fill_part(part, folder, processes=1))
 
 
 def encode_chats(task: Small, played: Sequence[Trajectory]) -> list[tuple[Message, ...]]:
-    """Everything that the agent heard and said in the dataset, and how the tested games begin."""
+    """All messages of the agent's conversations in the dataset, and the first messages of the test games."""
     env = task.game()
     begun = [Episode.begin(env, t).view().messages for t in env.tasks("test")[: task.tests]]
     return [list(Episode.stages(env, t))[-1].view(AGENT).messages for t in played] + begun
 
 
 def train_clone(task: Small, seed: int, out: Path) -> Path:
-    """The model that behavioural cloning makes; other methods begin with it."""
+    """Train the clone by behavioural cloning; the other methods start from it."""
     folder = out / task.name / f"seed-{seed}"
     played = load_dataset(task, out)
     start = network.write_network(
@@ -68,7 +68,7 @@ def train_clone(task: Small, seed: int, out: Path) -> Path:
 def train_offline(
     task: Small, method: str, model: str, training: Training, folder: Path, seed: int, played: Sequence[Trajectory]
 ) -> Path:
-    """Trained on recorded episodes."""
+    """Train on recorded episodes."""
     learning = replace(training.learning, context=task.context, seed=seed)
     settings = training.settings.with_overrides({
         "folder": str(folder), "seed": seed, "save_steps": None, "packing": True, "batch_size": task.batch,
@@ -77,8 +77,8 @@ def train_offline(
     return learn(model, replace(training, learning=learning, settings=settings), played, fresh=True).model
 
 
-def played_online(task: Small, model: str, training: Training, folder: Path, seed: int) -> Path:
-    """Trained on its own play of the tasks of the dataset."""
+def play_and_train(task: Small, model: str, training: Training, folder: Path, seed: int) -> Path:
+    """Train on the model's own play of the dataset's tasks."""
     how = replace(training.online, context=task.context, max_new_tokens=task.new_tokens)
     settings = training.settings.with_overrides(
         {"folder": str(folder), "seed": seed, "save_steps": None, "packing": True}
@@ -92,7 +92,7 @@ def played_online(task: Small, model: str, training: Training, folder: Path, see
 
 
 def make_free_player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
-    """Says what it likes."""
+    """A player that may say any text."""
     backend = make("models:hf", model=model, max_batch=256, **values)
     return make(
         "agents:llm", model=backend, context=task.context, temperature=temperature, min_p=0.0,
@@ -101,13 +101,13 @@ def make_free_player(task: Small, model: str, temperature: float, **values: Any)
 
 
 def make_legal_player(task: Small, model: str, temperature: float, **values: Any) -> Policy:
-    """Says nothing but legal answers."""
+    """A player that says only legal answers."""
     backend = make("models:hf", model=model, max_batch=256, **values)
     return make("agents:ranked", model=backend, context=task.context, temperature=temperature)
 
 
 def list_returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
-    """The return of every test task, by task and sample, and rates over episodes."""
+    """The return of every test task, by task and sample, and the rates over episodes."""
     env = task.game()
     tasks: Sequence[Task] = env.tasks("test")[: task.tests]
     found = collect_trajectories(env, {AGENT: policy}, tasks, Plan(k=k))
@@ -122,7 +122,8 @@ def list_returns(task: Small, policy: AnyPolicy, k: int) -> dict[str, Any]:
 
 
 def test_model(task: Small, model: str, **values: Any) -> dict[str, Any]:
-    """At temperature 1, as in the paper, and at 0; the same among legal answers, where the task says so."""
+    """Test a model at temperature 1, as in the paper, and at 0, and again among legal answers if the task has
+    `legal`."""
     found: dict[str, Any] = {}
     for name, how in (
         (("", make_free_player), ("legal ", make_legal_player)) if task.legal else (("", make_free_player),)
@@ -167,7 +168,7 @@ def _train_online(task: Small, seed: int, out: Path, *, name: str, **changes: An
     rewards = RewardMix({"env": task.scale})
     training = replace(known, settings=settings, online=replace(known.online, rewards=rewards))
     folder = out / task.name / f"seed-{seed}" / name
-    return test_model(task, str(played_online(task, _clone_folder(task, seed, out), training, folder, seed)))
+    return test_model(task, str(play_and_train(task, _clone_folder(task, seed, out), training, folder, seed)))
 
 
 METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
@@ -185,15 +186,15 @@ METHODS: Mapping[str, Callable[[Small, int, Path], dict[str, Any]]] = {
 def run_cell(task: Small, method: str, seed: int, out: Path) -> Row:
     """The row of one method on one task with one seed."""
     key = {"task": task.name, "method": method, "seed": seed, "episodes": task.episodes, "k": task.k}
-    return kept(out, key, lambda: time_row(lambda: METHODS[method](task, seed, out)))
+    return load_or_make_row(out, key, lambda: time_row(lambda: METHODS[method](task, seed, out)))
 
 
 def measure_known(task: Small, out: Path) -> dict[str, Row]:
-    """Floor, reference, and what the dataset holds."""
+    """The rows of floor and reference, and the statistics of the dataset."""
 
     def measure_row(name: str, job: Callable[[], Row]) -> Row:
         key = {"task": task.name, "method": name, "episodes": task.episodes, "k": task.k}
-        return kept(out, key, lambda: time_row(job))
+        return load_or_make_row(out, key, lambda: time_row(job))
 
     env = task.game()
     return {

@@ -1,9 +1,9 @@
-"""LMRL-Gym's Wordle with fewer words: hidden are, and guessed are by programs, every so many-th of its list.
+"""LMRL-Gym's Wordle with fewer words: secrets and the guesses of programs come from every n-th word of its list.
 
-A small Llama with random weights does not learn the letters of four hundred words in minutes. Of a few dozen it learns
-which words a guess and its marks leave, if both are told at once (`a b o u t: b y b b g`): then that is one token
-(`network.py`), and what is still possible after several of them is a sum. Both splits have all of the words, as in the
-paper.
+A small Llama with random weights does not learn the letters of four hundred words in minutes. With a few dozen words it
+learns which words a guess and its marks leave, if the environment repeats the guess (`a b o u t: b y b b g`): then both
+are one token (`network.py`), and the words that are possible after several of them are a sum. Both splits have all
+words, as in the paper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sonde.envs.wordle.env import Wordle
 
 @dataclass(frozen=True, kw_only=True)
 class FewWords(Wordle):
-    """See the module. `size`: how many words."""
+    """See the module. `size` is the number of words."""
 
     preset: str = "lmrl"
     size: int = 40

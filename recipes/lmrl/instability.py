@@ -1,10 +1,10 @@
-"""Figure 5: does the policy of a training collapse? The return over its steps, with the best stretch and the end.
+"""Figure 5: does the policy collapse during training? The return over the steps, with the best window and the last.
 
     python recipes/lmrl/instability.py TRAINING ... [--out figure.svg] [--window 5] [--save]
 
-From the `history.jsonl` of online trainings: the return of an episode (`score`), as a mean over `window` steps. A
-training that rose and fell has its best stretch well above its last; the paper observed this with PPO on the fully
-observed maze, and prevented it by more rollouts and another weight of the penalty.
+The script reads the `history.jsonl` of online trainings: the return of an episode (`score`), averaged over `window`
+steps. If a training rose and fell, its best window is well above its last. The paper observed this with PPO on the
+fully observed maze, and prevented it by more rollouts and another weight of the penalty.
 """
 
 from __future__ import annotations

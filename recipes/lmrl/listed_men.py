@@ -1,9 +1,9 @@
-"""LMRL-Gym's endgames with every man told by its square, `White king e 1`, and moves without the signs of check.
+"""LMRL-Gym's endgames with a list of all men and their squares, `White king e 1`, and moves without signs of check.
 
-In FEN a square is a character that many others stand before. GPT-2 learns to count them; a small Llama with random
-weights does not in minutes. Told so, where a man stands is one token (`network.py`), and so is a move. Nothing else is
-told: no rules at the beginning, and after an illegal move the same position again, as in the paper's code. What there
-is to learn about chess stays: which moves are legal, and which are good.
+In FEN, a man's square follows from the characters before it. GPT-2 learns to count them; a small Llama with random
+weights does not in minutes. In this form a man with its square is one token (`network.py`), and so is a move. The
+environment says nothing else: no rules at the beginning, and after an illegal move the same position again, as in the
+paper's code. The model still has to learn which moves are legal, and which are good.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEN = {"K": "White king", "Q": "White queen", "R": "White rook", "k": "Black kin
 
 
 def list_men(fen: str) -> str:
-    """The men and where they stand, White's king first.
+    """List the men with their squares, White's king first.
 
     >>> list_men("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1")
     'White king e 1. White queen a 1. Black king e 8.'

@@ -1,18 +1,18 @@
-"""LMRL-Gym's maze, table 7: minimum, dataset average and maximum of the return, ours beside theirs. No model needed.
+"""LMRL-Gym's maze, table 7: minimum, dataset average and maximum of the return, ours and the paper's.
 
     python recipes/lmrl/maze.py [--rollouts 32] [--json]
 
-As appendix F.1 has it, every one of the 25 starts of `double_t` is played, 32 times by whoever draws at random, and the
-returns are averaged. Three walkers, with the replies and the extra call of the paper's code (`rules="code"`):
+As in appendix F.1, every one of the 25 starts of `double_t` is played, 32 times by the random walker, and the returns
+are averaged. Three walkers, with the replies and the extra call of the paper's code (`rules="code"`):
 
     wall      walks into a wall until the end: the paper's minimum
-    random    any of the four moves, beside the paper's dataset, 85 % of whose moves are random (appendix D.1)
+    random    any of the four moves; compare the paper's dataset, in which 85 % of the moves are random (appendix D.1)
     shortest  `agents:maze`: the paper's maximum
 
-`score_maze` is `metrics.anchored_score` with the paper's three points: 0, 50 and 100 are theirs.
+`score_maze` is `metrics.anchored_score` with the paper's three points at 0, 50 and 100.
 
-Fully observed, minimum and maximum are to be equal to the paper's (-101 and -6.84). Partially observed, the maximum is
-not: our walker knows the map and keeps the set of cells it may be in, and no policy that does so is better than it.
+Fully observed, minimum and maximum must equal the paper's (-101 and -6.84). Partially observed, the maximum does not:
+our walker knows the map and keeps the set of cells that it may be in, and no policy that does so is better.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ PUBLISHED_NAMES = {"wall": "minimum", "random": "dataset", "shortest": "maximum"
 
 @dataclass(frozen=True, kw_only=True)
 class Stuck(sonde.ProgramPolicy):
-    """Walks up and, once that is a wall, into it for good. The goal is the lowest cell, so no way up reaches it."""
+    """Walks up until it meets a wall, and then into that wall. The goal is the lowest cell, so this never reaches
+    it."""
 
     def act_now(self, view: sonde.View) -> sonde.Action:
         return sonde.Action(view.say("move up"))
 
 
 def maze_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estimate:
-    """Mean return over the starts, k episodes each; the interval resamples starts."""
+    """The mean return over the starts, k episodes each; the interval resamples starts."""
     rows: dict[str, list[float]] = {}
     for t in collect_trajectories(env, {"agent": policy}, env.tasks("test"), Plan(k=k)):
         rows.setdefault(t.task.id, []).append(sum(turn.rewards["agent"] for turn in t.turns))
@@ -50,7 +51,7 @@ def maze_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Estima
 
 
 def measure_preset(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]:
-    """The three walkers on one preset."""
+    """Measure the three walkers on one preset."""
     env = sonde.make("maze", preset=preset, rules="code")
     return {
         "wall": maze_returns(env, Stuck(), 1),
@@ -60,7 +61,7 @@ def measure_preset(preset: str, rollouts: int) -> Mapping[str, metrics.Estimate]
 
 
 def score_maze(preset: str, raw: float) -> float:
-    """The normalised score of the paper."""
+    """The paper's normalised score."""
     points = PUBLISHED[preset]
     return metrics.anchored_score(raw, low=points["wall"], average=points["random"], high=points["shortest"])
 

@@ -1,9 +1,8 @@
-"""A small Llama with random weights for one dataset: where behavioural cloning begins, in place of the paper's GPT-2.
+"""A small Llama with random weights for one dataset: the start of behavioural cloning, in place of the paper's GPT-2.
 
-GPT-2 is too large to be trained on a laptop's CPU. What it brings is that texts are different things to it from the
-beginning. The small one gets that from its tokens: what is said often is one token, by the sentence what the
-environment says and whole what the agent says, so that a place of a maze is a thing and not a pair of numbers; what is
-said rarely is spelled in words.
+GPT-2 is too large to train on a laptop's CPU. Its advantage is that it distinguishes texts from the beginning. The
+small model distinguishes them by its tokens: a frequent sentence of the environment, and a frequent message of the
+agent, is one token, so that a place of a maze is one thing and not a pair of numbers; rare texts are spelled in words.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ SENTENCE = r"(?m)\S[^\n]*?(?:[.](?!\S)|$)"
 def write_network(
     folder: Path, chats: Iterable[Chat], *, width: int, layers: int, window: int, often: int, seed: int
 ) -> Path:
-    """Model and tokenizer of everything that is said, in a folder that `models:hf` loads. What is said `often` times is
-    a token (0: words only)."""
+    """Write a model and a tokenizer for all these texts into a folder that `models:hf` loads. A phrase that occurs
+    `often` times is one token (0: words only)."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -57,7 +56,7 @@ def write_network(
 
 
 def list_phrases(said: Counter[tuple[str, str]], often: int) -> list[str]:
-    """Phrases of the environment and whole messages of the agent that are said so often."""
+    """Sentences of the environment and whole messages of the agent that occur at least so often."""
     found = Counter[str]()
     for (role, text), times in said.items():
         for phrase in [text] if role == "assistant" else re.findall(SENTENCE, text):

@@ -1,23 +1,24 @@
-"""The paper's own experiments, written out: GPT-2 small, medium and xl on the datasets of LMRL-Gym, at its sizes,
-trained and tested; tables 2, 6, 8, 9 and 10 with the paper's numbers beside.
+"""The paper's own experiments: train and test GPT-2 small, medium and xl on the datasets of LMRL-Gym, at its sizes;
+tables 2, 6, 8, 9 and 10, next to the paper's numbers.
 
-    python recipes/lmrl/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
+    python recipes/lmrl/paper.py --dry-run [--only NAME ...] [--json]    # resolved settings and cost; no model
     python recipes/lmrl/paper.py --only maze-bc maze-ilql --out runs/lmrl/paper [--opponent stockfish] [--save]
     python recipes/lmrl/paper.py --quick [--only NAME ...]               # every step, with tiny random models
 
-A name is TASK-METHOD. Numbers are those of table 5 (`sonde.train.presets.lmrl`), which prints no number of epochs: one
-here. All but `bc` and `filtered_bc` begin with the model that `TASK-bc` left in the same folder, as in the paper;
-`ppo_offline` is that of tables 8 and 9, `ppo_data`, `ppo_last50`, ... are those of table 10. Datasets are played there
-on first use (`docs/datasets.md` says how long that takes). A cell that was tested is kept in `results.jsonl` and never
-made again, so the same command goes on. None has been run at the paper's scale: no GPU was at hand.
+A name is TASK-METHOD. The settings are those of table 5 (`sonde.train.presets.lmrl`), which prints no number of epochs:
+one here. All methods but `bc` and `filtered_bc` start from the model that `TASK-bc` left in the same folder, as in the
+paper; `ppo_offline` belongs to tables 8 and 9, `ppo_data`, `ppo_last50`, ... to table 10. Datasets are played there at
+first use (`docs/datasets.md` says how long that takes). A tested cell is stored in `results.jsonl` and never made
+again, so the same command continues. None has been run at the paper's scale, for lack of a GPU.
 
-Tests are those of appendix F: 32 rollouts from each of the 25 places of a maze, 4,147 games of Wordle, 1,000 of chess,
-645 endgames; elsewhere the paper gives no number, and every test task is played four times. Sampling is at temperature
-1; values steer with the paper's strength (`BETA`), MC's in houses with that of ILQL, since it prints none.
+The tests are those of appendix F: 32 rollouts from each of the 25 places of a maze, 4,147 games of Wordle, 1,000 of
+chess, 645 endgames; for other tasks the paper gives no number, and every test task is played four times. Sampling is at
+temperature 1; values steer with the paper's strength (`BETA`), and MC's values in houses with that of ILQL, because the
+paper prints none for them.
 
-The cost is estimated from some episodes of the behaviour policy: operations on all tokens, 6 per weight and token to
-train and 2 to play, and on the agent's tokens those of the value heads, which are as large as GPT-2 small itself. An
-H100 is taken to do a tenth of what it could: GPT-2 is too small to keep it busy, and sampling is bound by memory.
+The cost is estimated from a few episodes of the behaviour policy: operations on all tokens, 6 per weight and token for
+training and 2 for play, and on the agent's tokens those of the value heads, which are as large as GPT-2 small itself.
+The estimate assumes a tenth of an H100's peak: GPT-2 is too small to keep it busy, and sampling is bound by memory.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ import network
 import published
 
 sys.path.append(str(Path(__file__).parents[1]))
-from rows import Row, kept, save_table
+from rows import Row, load_or_make_row, save_table
 
 from sonde import datasets, make
 from sonde.core import AGENT, AnyPolicy, Env, Episode, Policy, Task, UserError, build
@@ -87,7 +88,7 @@ class Config:
 
     @property
     def model(self) -> str:
-        """The hub name of what the first of them begins with."""
+        """The hub name of the model from which the first training starts."""
         return "gpt2-xl" if self.task == "car_dealer" else MODELS[COLUMNS[self.task]]
 
     @property
@@ -104,7 +105,7 @@ class Config:
 
     @property
     def beta(self) -> float | None:
-        """What its values are multiplied by when it plays."""
+        """The strength of its values in play."""
         known = BETA.get(self.method, {})
         return known.get(COLUMNS[self.task], BETA["ilql"][COLUMNS[self.task]]) if known else None
 
@@ -124,7 +125,7 @@ CONFIGS: Mapping[str, Config] = {
 
 @cache
 def _tokens(task: str) -> tuple[float, float]:
-    """Of an episode, by its behaviour policy: what the model reads and what the agent says."""
+    """The tokens of an episode of the behaviour policy: those that the model reads, and those that the agent says."""
     part = datasets.make_parts(datasets.find_dataset(task), n=TRIED)[0]
     characters = 2 if task in SPACED else 4
     read = said = 0
@@ -136,7 +137,7 @@ def _tokens(task: str) -> tuple[float, float]:
 
 
 def _head_weights(spec: HeadSpec | None, model: str) -> float:
-    """Of all value heads together, copies that follow left out."""
+    """The number of weights of all value heads, without target copies."""
     if spec is None:
         return 0.0
     width = WIDTHS[model]
@@ -147,7 +148,7 @@ def _head_weights(spec: HeadSpec | None, model: str) -> float:
 
 
 def estimate_cost(config: Config) -> dict[str, Json]:
-    """What a training would cost; see the module."""
+    """Estimate the cost of a training; see the module."""
     training, size = config.training, datasets.find_dataset(config.task).size
     read, said = _tokens(config.task)
     if config.method in ROUNDS:
@@ -171,7 +172,7 @@ def estimate_cost(config: Config) -> dict[str, Json]:
 
 
 def resolve_config(name: str) -> dict[str, Json]:
-    """All of a training, and what it would cost."""
+    """A training's resolved settings and its cost."""
     config = CONFIGS[name]
     return {
         "config": name, "model": config.model, "env": datasets.find_dataset(config.task).env, "beta": config.beta,
@@ -193,8 +194,8 @@ def make_env(task: str, quick: bool = False) -> Env[Any]:
 
 
 def first_model(config: Config, out: Path, quick: str | None) -> str:
-    """What a training begins with: the paper's model, or the clone in the same folder; quickly, the given model or
-    (empty) a random one that knows the words of some episodes."""
+    """The model from which a training starts: the paper's, or the clone in the same folder. With `quick`, the given
+    model, or if that is empty a random one that knows the words of some episodes."""
     if config.method not in ("bc", "filtered_bc"):
         start = out / f"{config.task}-bc" / "model"
         if not (start / "config.json").is_file():
@@ -218,13 +219,13 @@ def write_random_model(task: str, out: Path) -> Path:
 
 
 def load_data(task: str, out: Path, n: int | None = None) -> Run:
-    """The dataset, played on first use."""
+    """The dataset, played at first use."""
     part = datasets.make_parts(datasets.find_dataset(task), n=n)[0]
     return datasets.fill_part(part, out / f"{task}-data", processes=1 if n else None)
 
 
 def ready_training(config: Config, out: Path, quick: str | None) -> Training:
-    """The training with its folder; quickly, two steps of four episodes."""
+    """The training with its folder; with `quick`, two steps of four episodes."""
     training = config.training
     settings = replace(training.settings, folder=str(out / config.name), **(QUICK if quick is not None else {}))
     if quick is None:
@@ -237,7 +238,7 @@ def ready_training(config: Config, out: Path, quick: str | None) -> Training:
 
 
 def train_config(name: str, out: Path, quick: str | None = None) -> None:
-    """The training itself; with `quick`, a few steps of another model, to see that it runs."""
+    """Train; with `quick`, a few steps of another model, as a check that it runs."""
     config = CONFIGS[name]
     start, ready = first_model(config, out, quick), ready_training(CONFIGS[name], out, quick)
     data = FEW if quick is not None else None
@@ -259,7 +260,7 @@ QUICK_TASKS = 2
 
 @cache
 def test_tasks(task: str) -> Sequence[Task]:
-    """What is tested: the test tasks of the suite."""
+    """The test tasks of the suite."""
     return make_env(task).tasks("test")
 
 
@@ -268,7 +269,7 @@ def samples_per_task(task: str) -> int:
 
 
 def make_player(config: Config, out: Path, quick: bool) -> Policy:
-    """The trained model in the agent's seat; values steer the clone that they were learned from."""
+    """The trained model in the agent's seat; values steer the clone from which they were learned."""
     model = out / (config.name if config.beta is None else f"{config.task}-bc") / "model"
     steer = {} if config.beta is None else {"heads": str(out / config.name / "model"), "beta": config.beta}
     backend = make("models:hf", model=str(model), **steer)
@@ -305,7 +306,7 @@ def run_config(name: str, out: Path, opponent: str | None, quick: str | None) ->
         train_config(name, out, quick)
         return test_config(CONFIGS[name], out, opponent, quick is not None)
 
-    return kept(out, {"config": name, "opponent": opponent or "own"}, make_row)
+    return load_or_make_row(out, {"config": name, "opponent": opponent or "own"}, make_row)
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -314,7 +315,7 @@ Cells = list[list[str | float | int | None]]
 
 
 def normalise(task: str, reward: float) -> float | None:
-    """The score of table 2, by the returns of table 7."""
+    """The score of table 2, from the returns of table 7."""
     if task not in published.TABLE7:
         return None
     low, average, high = published.TABLE7[task]
@@ -322,7 +323,7 @@ def normalise(task: str, reward: float) -> float | None:
 
 
 def make_method_table(found: Mapping[str, Row], scores: bool) -> Cells:
-    """Tables 2 (normalised scores) and 6 (returns): a row per task and method, the paper's number beside."""
+    """Tables 2 (normalised scores) and 6 (returns): one row per task and method, with the paper's number."""
     paper, rows = published.TABLE2 if scores else published.TABLE6, Cells()
     for name, row in found.items():
         config = CONFIGS[name]
@@ -333,7 +334,7 @@ def make_method_table(found: Mapping[str, Row], scores: bool) -> Cells:
 
 
 def make_chess_table(found: Mapping[str, Row], task: str, paper: Mapping[str, Mapping[str, float]]) -> Cells:
-    """Tables 8, 9 and 10: a row per method, each column with the paper's number beside."""
+    """Tables 8, 9 and 10: one row per method, each column with the paper's number."""
     rows = Cells()
     for method, theirs in paper.items():
         if mine := found.get(f"{task}-{method}"):
@@ -347,7 +348,7 @@ CHESS_COLUMNS = ("method", *(cell for name in CHESS for cell in (name, f"{name},
 
 
 def make_tables(found: Mapping[str, Row]) -> dict[str, tuple[Sequence[str], Cells]]:
-    """The paper's tables of what was run, by name; those without a row are left out."""
+    """The paper's tables with a row that was run, by name."""
     every = {
         "table2": (("cell", "score", "paper"), make_method_table(found, scores=True)),
         "table6": (("cell", "return", "paper"), make_method_table(found, scores=False)),
@@ -371,7 +372,7 @@ def _round(value: float | None, digits: int) -> float | None:
 
 
 def show_plan(names: Sequence[str], as_json: bool) -> None:
-    """What would be run, and what it would cost."""
+    """Print the trainings that would run, and their cost."""
     found = [resolve_config(name) for name in names]
     if as_json:
         print(json.dumps(found, default=dict))
@@ -385,7 +386,7 @@ def show_plan(names: Sequence[str], as_json: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=CONFIGS, default=list(CONFIGS), metavar="NAME")
-    parser.add_argument("--dry-run", action="store_true", help="resolve and say what it would cost; no model is loaded")
+    parser.add_argument("--dry-run", action="store_true", help="print resolved settings and costs; load no model")
     parser.add_argument("--json", action="store_true", help="with --dry-run: everything resolved; else the rows")
     parser.add_argument(
         "--quick", nargs="?", const="", metavar="MODEL",

@@ -1,4 +1,4 @@
-"""The numbers of LMRL-Gym (arXiv 2311.18232): tables 2, 6, 7, 8, 9 and 10, by our names of tasks and methods."""
+"""The published numbers of LMRL-Gym (arXiv 2311.18232): tables 2, 6 to 10, by our names of tasks and methods."""
 
 from __future__ import annotations
 

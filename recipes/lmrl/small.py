@@ -1,8 +1,8 @@
-"""The tasks of table 2 at a size that a CPU trains on: what is played, how much of it, and by what kind of model.
+"""The tasks of table 2 at a size for a CPU: the games, their numbers, and the models.
 
-`low`, `average`, `high` of a score are those of appendix F: the worst return there is, the mean of the dataset, and the
-reference solver's mean. Here the last two are measured on our own dataset and tasks; `paper` holds the raw returns of
-the paper's tables 6 and 7, to stand beside ours.
+`low`, `average`, `high` of a score are those of appendix F: the worst possible return, the mean of the dataset, and the
+reference solver's mean. Here the last two are measured on our own dataset and tasks; `paper` has the raw returns of the
+paper's tables 6 and 7, for comparison.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from sonde.train.selection import ShareRule
 
 @dataclass(frozen=True, kw_only=True)
 class Small:
-    """`data`: the dataset's name, and `setup`, other arguments of its environment. `episodes`: how many of it. The
-    model: `context` is what it is shown, `new_tokens` what it may say, `window`, `width` and `layers` its size, `often`
-    how often what is a token of its own is said (`network.py`).
+    """Dataset: its name `data`, other arguments of its environment (`setup`), and the number of `episodes`. Model: its
+    `context`, the maximum `new_tokens` of a reply, its size (`window`, `width`, `layers`), and how `often` a phrase
+    must occur to be one token (`network.py`).
 
-    Training from the dataset: `batch` episodes a step, `epochs` by method (3 unless told), `filtered` what filtered BC
-    keeps, `options` and `settings` by method, beside those of the `tiny_*` presets. Decoding with values: `beta`, their
-    strength. Online: `turns`, the limit of a game, `rollouts`, games a step, `steps`, `scale`, what rewards are
-    multiplied by. Tests: `tests` tasks with `k` samples each; with `legal`, once more by `agents:ranked`, which says
-    nothing but legal answers.
+    Training from the dataset: `batch` episodes per step, `epochs` by method (default 3), the rule `filtered` of
+    filtered BC, and `options` and `settings` by method, which change the `tiny_*` presets. Decoding with values: their
+    strength `beta`. Online: the limit of `turns` per game, `rollouts` per step, the number of `steps`, and the factor
+    `scale` of rewards. Tests: `tests` tasks with `k` samples each; with `legal`, again by `agents:ranked`, which says
+    only legal answers.
     """
 
     name: str
@@ -65,8 +65,8 @@ class Small:
         return build({**self.dataset.env, **({} if turns is None else {"max_turns": turns})})
 
     def quick(self) -> Small:
-        """A tenth of the episodes, 50 (among which some of a maze are won) to 400, a quarter of the epochs, a fifth of
-        the play, at most ten steps, five tests: to see that all runs."""
+        """A reduced size, as a check that everything runs: a tenth of the episodes (50, of which some in a maze are
+        won, to 400), a quarter of the epochs, a fifth of the play, at most ten steps, five tests."""
         return replace(
             self, episodes=min(max(50, self.episodes // 10), 400), tests=min(self.tests, 5), k=1,
             steps=min(self.steps // 5, 10),

@@ -2,16 +2,16 @@
 
     python recipes/lmrl/symbolic.py [--seeds 3] [--steps 6000] [--json]
 
-The paper made it to tell what is hard about the text from what is hard about the maze: both methods get 100 of 100
-there. Here `double_t`, the maze of the text, as a table of what each move does in each place, read off the environment.
-`table` keeps a number for each place and move, `network` computes it from row and column by two layers of 64.
+The paper uses it to separate the difficulty of the text from that of the maze: both methods get 100 of 100 there. Here
+it is `double_t`, the maze of the text, as a table of the effect of each move in each place, taken from the environment.
+`table` has a number for each place and move, `network` computes it from row and column by two layers of 64.
 
-    online            epsilon-greedy play, epsilon falling from 1 to .05, updates from all that was seen (DQN)
+    online            epsilon-greedy play, epsilon falling from 1 to .05, updates from all transitions so far (DQN)
     offline           the transitions of the dataset of the text (`sonde dataset lmrl maze`), squared error alone
-    offline, CQL      and the conservative term, - log softmax(Q(s, .))(a), with weight .5 as table 5 has it for ILQL
+    offline, CQL      with the conservative term, - log softmax(Q(s, .))(a), with weight .5 as for ILQL in table 5
 
-Returns are those of greedy play from the 25 starts, the same in every run of a policy, so the spread is over training
-seeds alone. `score` is 0 at -100, 50 at the dataset's mean, 100 at the shortest ways (`metrics.anchored_score`).
+Returns are those of greedy play from the 25 starts, the same in every run of a policy, so only training seeds give a
+spread. `score` is 0 at -100, 50 at the dataset's mean, 100 for the shortest paths (`metrics.anchored_score`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ LOW, HIGH = -100.0, -6.84
 
 
 class World(NamedTuple):
-    """What every move does in every place: P places, of which the last is the goal; `cell_P2` are rows and columns."""
+    """The effect of every move in every place: P places, of which the last is the goal; `cell_P2` are rows and
+    columns."""
 
     cell_P2: Tensor
     next_PA: Tensor
@@ -65,7 +66,7 @@ class Transitions(NamedTuple):
 
 
 def make_world() -> World:
-    """Read off the environment of the text."""
+    """Make the world from the environment of the text."""
     env, rng = sonde.make("maze", preset="lmrl"), Rng(0)
     states = [env.reset(task, rng) for task in env.tasks("test")]
     cells = [*(state.place for state in states), states[0].goal]
@@ -130,7 +131,7 @@ class Learner:
 
     @torch.no_grad()
     def mean_return(self) -> float:
-        """Of greedy play from all starts."""
+        """The mean return of greedy play from all starts."""
         place = torch.tensor(self.world.starts)
         total = torch.zeros(len(place))
         for _ in range(LIMIT):
@@ -149,7 +150,7 @@ def learn_offline(w: World, kind: str, cql: float, data: Transitions, steps: int
 
 
 def learn_online_symbolic(w: World, kind: str, steps: int, g: torch.Generator) -> float:
-    """One move, one update."""
+    """Learn online, with one update per move."""
     learner, seen = Learner(w, kind, 0.0), torch.zeros((steps, 3), dtype=torch.long)
     place, walked = w.goal, 0
     for step in range(steps):
@@ -168,7 +169,7 @@ def learn_online_symbolic(w: World, kind: str, steps: int, g: torch.Generator) -
 
 
 def measure_seed(w: World, data: Transitions, kinds: Sequence[str], steps: int, seed: int) -> dict[str, float]:
-    """The mean return of every method with one seed."""
+    """Measure the mean return of every method with one seed."""
     found: dict[str, float] = {}
     for kind in kinds:
         for name, cql in (("online", None), ("offline", 0.0), ("offline, CQL", 0.5)):

@@ -1,16 +1,16 @@
-"""LMRL-Gym's table 2 in small: every method on tasks that a CPU trains on, beside floor, dataset and reference.
+"""LMRL-Gym's table 2 at a size for a CPU: every method, compared with floor, dataset and reference.
 
     python recipes/lmrl/table2.py [--tasks maze ...] [--methods BC ILQL ...] [--seeds 3] [--quick] [--json] [--save]
 
-The paper trains GPT-2; here small Llamas begin with random weights and learn everything from the dataset
-(`sonde dataset lmrl TASK`, fewer episodes). As in the paper all methods but BC begin with BC's model. Offline, from the
-dataset alone: BC, filtered BC (%BC), Monte-Carlo returns and ILQL, both decoded with their values. Online, by their own
-play: PPO, online filtered BC, and GRPO, which the paper does not have.
+The paper trains GPT-2; here small Llamas start from random weights and learn everything from the dataset
+(`sonde dataset lmrl TASK`, fewer episodes). As in the paper, all methods but BC start from BC's model. BC, filtered BC
+(%BC), Monte-Carlo returns and ILQL learn from the dataset alone; the last two decode with their values. PPO, online
+filtered BC, and GRPO, which the paper does not have, learn from their own play.
 
-Scores are those of appendix F, at temperature 1: 0 is the worst return there is, 50 the dataset's mean, 100 the
-reference solver's mean, with straight lines between and beyond. Intervals are 95 %, over training seeds and test tasks.
-`at 0`: the score of the same model at temperature 0. `paper's`: the return of table 6, where there is one. `legal
-answers`: the same model with `agents:ranked`, which says one of the answers that are legal.
+Scores are those of appendix F, at temperature 1: 0 is the worst possible return, 50 the dataset's mean, 100 the
+reference solver's mean, linear between and beyond. Intervals are 95 %, over training seeds and test tasks. `at 0` is
+the score of the same model at temperature 0, `paper's` the return of table 6, if there is one, and `legal answers` the
+same model with `agents:ranked`, which says one of the legal answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mean_return(row: Row, how: str = "drawn") -> float:
 
 
 def normalise_score(task: Small, known: Mapping[str, Row], found: Sequence[Row], how: str = "drawn") -> Estimate:
-    """The normalised score of the mean return; the ends of its interval are scored as the mean is."""
+    """The normalised score of the mean return and of both ends of its interval."""
     mean = _estimate_mean([row[how]["returns"] for row in found])
     average, high = mean_return(known["dataset"]), mean_return(known["reference"])
 
@@ -48,8 +48,8 @@ def normalise_score(task: Small, known: Mapping[str, Row], found: Sequence[Row],
 
 
 def _estimate_mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
-    """Over seeds and tests; over tests alone where there is one seed, or where no two returns differ, since of the
-    spread of seeds nothing is known then."""
+    """Estimate the mean over seeds and tests; over tests alone with one seed, or if no two returns differ, because then
+    the spread of seeds is unknown."""
     whole = [[x for seed in test for x in seed] for test in zip(*tables, strict=True)]
     if len(tables) == 1 or len({x for test in whole for x in test}) == 1:
         return estimate(whole)
@@ -57,7 +57,8 @@ def _estimate_mean(tables: Sequence[Sequence[Sequence[float]]]) -> Estimate:
 
 
 def make_table(task: Small, known: Mapping[str, Row], found: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
-    """A row per method, floor and reference first, and another for a method that was tested among legal answers too."""
+    """One row per method, floor and reference first, and a second one for a method that was also tested among legal
+    answers."""
     out = list[dict[str, Any]]()
     for name, mine in {**{name: [row] for name, row in known.items()}, **found}.items():
         out.append(_make_line(task, known, mine, name, ""))
@@ -100,7 +101,8 @@ def show_table2(task: Small, rows: Sequence[Mapping[str, Any]], seeds: int) -> N
 
 
 def save_table2(task: Small, rows: Sequence[Mapping[str, Any]], methods: Sequence[str], seeds: int) -> None:
-    """For the page of the paper. Seconds are those of all seeds, on one thread where `OMP_NUM_THREADS=1` was set."""
+    """Save the table for the page of the paper. Seconds are those of all seeds, on one thread if
+    `OMP_NUM_THREADS=1`."""
     columns = ("method", "score", "at 0", "return", "paper's return", "won", "replies", "invalid", "CPU s a seed")
     table = [
         [
@@ -125,7 +127,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="BC is always there")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="one seed, less of everything: to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="one seed, less of everything, to test that it runs")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"folder of rows and models (default {FOLDER})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--save", action="store_true", help="keep the tables for the page of the paper")

@@ -1,24 +1,24 @@
-"""What the data of `table2.py` holds for each method: the same rules on tables, played on the same tests. No network.
+"""What each method can learn from the data of `table2.py`: the same rules on tables, without a network, same tests.
 
     python recipes/lmrl/tabular.py [--tasks maze ...] [--discount .95] [--tau .9] [--memory 1] [--json]
 
-A table has a row for every place that the dataset comes to and a number for what was said there; places are
+A table has a row for every place in the dataset, with a number for each answer there. Places are
 
-    maze          where the walker is
-    maze_partial  the last moves, `memory` of them, and the ways that are open now
-    text_nav      the whole world: where things are, what is open, what is carried
+    maze          the walker's cell
+    maze_partial  the last `memory` moves, and the ways that are open now
+    text_nav      the whole world: where things are, what is open, what the walker carries
     wordle        the words that are still possible
 
 and methods are
 
-    BC      what was said there, as often as it was said; filtered BC: in the episodes that are kept
-    MC      what was followed by the highest mean return, `discount` between turns, a limit ending an episode
-    ILQL    what is worth most by Q = r + discount V', V the `tau` expectile of Q over what was said there, iterated to
-            the end, a limit on turns being no end
-    best    the same with the maximum in place of the expectile: the best that can be put together of the data
+    BC      an answer as often as the data have it; filtered BC: as often as the selected episodes have it
+    MC      the answer with the highest mean return, with `discount` between turns; a limit ends an episode
+    ILQL    the answer with the highest Q = r + discount V', where V is the `tau` expectile of Q over the answers in the
+            data, iterated until it converges; a limit on turns ends nothing
+    best    the same with the maximum in place of the expectile: the best combination of the data
 
-BC draws, the others take the best. Where the table has no row, a legal answer is drawn. Endgames have no table: few
-positions come twice.
+BC samples, the others take the best. If the table has no row, a legal answer is drawn. Endgames have no table, because
+few positions occur twice.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PLACES: Mapping[str, Callable[[int, Any], Place]] = {
 
 
 class Move(NamedTuple):
-    """Said in a place: what it earned, the place after it (None at an end), and the return from there on."""
+    """An answer in a place: its reward, the place after it (None at an end), and the return from there on."""
 
     place: Place
     said: str
@@ -77,7 +77,7 @@ class Move(NamedTuple):
 def list_moves(
     task: Small, played: Sequence[Trajectory], discount: float, place_of: Callable[[Any], Place]
 ) -> list[Move]:
-    """All that was said, episode by episode. A limit ends none: the place after its last move is the one before."""
+    """All answers, by episode. A limit is no end: the place after the last move is then the one before it."""
     env, found = task.game(), list[Move]()
     for t in played:
         places = [place_of(ep) for ep in Episode.stages(env, t) if ep.to_act == AGENT]
@@ -96,7 +96,7 @@ def list_moves(
 
 
 def clone_policy(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
-    """How often each was said."""
+    """The frequency of each answer."""
     found = defaultdict[Place, Counter[str]](Counter)
     for row in rows:
         found[row.place][row.said] += 1
@@ -104,7 +104,7 @@ def clone_policy(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
 
 
 def mean_returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
-    """The mean return after each."""
+    """The mean return after each answer."""
     found = defaultdict[Place, defaultdict[str, list[float]]](lambda: defaultdict(list))
     for row in rows:
         found[row.place][row.said].append(row.to_go)
@@ -112,7 +112,7 @@ def mean_returns(rows: Sequence[Move]) -> dict[Place, dict[str, float]]:
 
 
 def implicit_values(rows: Sequence[Move], discount: float, tau: float) -> dict[Place, dict[str, float]]:
-    """Q, where V is the expectile of Q over what was said, at `tau` 1 its maximum."""
+    """Q, where V is the expectile of Q over the recorded answers, at `tau` 1 the maximum."""
     counts = clone_policy(rows)
     after = defaultdict[tuple[Place, str], list[Move]](list)
     for row in rows:
@@ -133,7 +133,8 @@ def _mean_target(rows: Sequence[Move], value: Mapping[Place, float], discount: f
 
 
 def find_expectile(values: Mapping[str, float], weights: Mapping[str, float], tau: float) -> float:
-    """Where what is above weighs tau and what is below 1 - tau: the maximum for tau 1, the mean for 1/2."""
+    """The point at which deviations above, weighted tau, balance those below, weighted 1 - tau: the maximum for tau 1,
+    the mean for 1/2."""
     if tau == 1.0:
         return max(values.values())
     found = max(values.values())
@@ -150,8 +151,8 @@ def find_expectile(values: Mapping[str, float], weights: Mapping[str, float], ta
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tabled(EpisodePolicy):
-    """Says what the table has most of, or draws in proportion; where it has no row, a legal answer."""
+class TablePlayer(EpisodePolicy):
+    """Says the answer with the highest number, or draws in proportion to the numbers; without a row, a legal answer."""
 
     table: Table = field(metadata={"config": False})
     place_of: Callable[[Any], Place] = field(metadata={"config": False})
@@ -170,7 +171,7 @@ class Tabled(EpisodePolicy):
 def make_tables(
     task: Small, played: Sequence[Trajectory], discount: float, tau: float, place_of: Callable[[Any], Place]
 ) -> dict[str, tuple[Table, bool]]:
-    """Every method's table, and whether it is drawn from."""
+    """Every method's table, and whether play draws from it."""
     rows = list_moves(task, played, discount, place_of)
     kept = list_moves(task, select_share(played, task.filtered).trajectories, discount, place_of)
     return {
@@ -186,7 +187,7 @@ def measure_task(task: Small, out: Path, discount: float, tau: float, memory: in
     known, place_of = common.measure_known(task, out), partial(PLACES[task.name], memory)
     rows: list[dict[str, Any]] = []
     for name, (table, draws) in make_tables(task, common.load_dataset(task, out), discount, tau, place_of).items():
-        policy = Tabled(table=table, place_of=place_of, draws=draws)
+        policy = TablePlayer(table=table, place_of=place_of, draws=draws)
         found = common.list_returns(task, policy, task.k)
         raw = [sum(mine) / len(mine) for mine in found["returns"]]
         row = {"drawn": found, "cpu_seconds": 0.0}

@@ -1,12 +1,12 @@
-"""LMRL-Gym's Wordle, table 7: minimum, dataset average and maximum of the return, ours beside theirs. No model needed.
+"""LMRL-Gym's Wordle, table 7: minimum, dataset average and maximum of the return, ours and the paper's.
 
     python recipes/lmrl/wordle.py [--episodes 20000] [--json]
 
 The paper normalises Wordle scores between -6 (six misses), the mean return of its dataset and the return of its best
-policy. The dataset was played by a mixture that draws any word of the list with probability 0.66 and a word consistent
-with everything seen otherwise (appendix D.3). We play the same mixture and our greedy-information solver on our 400
+policy. A mixture played the dataset: it draws any word of the list with probability 0.66, and otherwise a word that is
+consistent with all marks so far (appendix D.3). We play the same mixture and our greedy-information solver on our 400
 words, once with the standard rule for repeated letters and once with the paper's (`rules="code"`). The word lists
-differ, so equality is not to be expected, closeness is. `score_wordle` is `metrics.anchored_score` with the paper's
+differ, so the numbers should be close but not equal. `score_wordle` is `metrics.anchored_score` with the paper's
 points.
 """
 
@@ -26,7 +26,7 @@ PUBLISHED = {"minimum": -6.0, "dataset": -4.12, "maximum": -1.94}
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture(sonde.ProgramPolicy):
-    """With probability `smart` a word that is still possible, else any word of the list."""
+    """Says a word that is still possible with probability `smart`, otherwise any word of the list."""
 
     smart: float = 0.34
 
@@ -48,7 +48,7 @@ def wordle_returns(env: sonde.Env, policy: sonde.Policy, k: int) -> metrics.Esti
 
 
 def score_wordle(raw: float) -> float:
-    """The normalised score of the paper."""
+    """The paper's normalised score."""
     return metrics.anchored_score(
         raw, low=PUBLISHED["minimum"], average=PUBLISHED["dataset"], high=PUBLISHED["maximum"]
     )

@@ -29,7 +29,7 @@ PLAYERS = "movie_recommendation,movie_recommendation_lookalike,random"
 
 
 def label_player(name: str, args: argparse.Namespace) -> list[Cell]:
-    """Play, label, and make a row of it: the score, then the measures."""
+    """Play, label the episodes, and make a row: the score, then the measures."""
     env = sonde.make("movie_recommendation")
     player = build(player_config(name, args.base_url, env))
     played = list(collect_trajectories(env, {"agent": player}, env.tasks("test")[: args.tasks], Plan(k=args.k)))

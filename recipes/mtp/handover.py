@@ -4,15 +4,15 @@
     python recipes/mtp/handover.py --first http:SMALL --then http:LARGE --base-url http://localhost:8000/v1 --tasks 50
 
 `--first` plays the turns below t, `--then` the others (`agents:switch`), for every t from 0 (`--then` alone) to the
-number of turns (`--first` alone); with --both the other way round as well. A player is an agent of sonde or a model in
+number of turns (`--first` alone); with --both also in the reverse order. A player is an agent of sonde or a model in
 the short form of `sonde eval --model`. The paper has one point of this curve: Gemini 2.5 Pro and Gemini 2.0 Flash on
-movie recommendation, handed over before the last turn. By default the players here are scripted: the reference
+movie recommendation, with a hand-over before the last turn. By default the players here are scripted: the reference
 (`movie_recommendation`) and `movie_recommendation_lookalike`, which asks for ratings down the list and picks the movie
 most like the favourite.
 
-Score: mean return of an episode, in movie recommendation the normalised rank of the pick, 0.5 by chance. The 95 %
-intervals resample tasks; `gain` is the difference from `--first` alone, paired by task: what it is worth to hand over
-at this turn.
+The score is the mean return of an episode, in movie recommendation the normalised rank of the pick (0.5 by chance). The
+95 % intervals resample tasks; `gain`, the value of handing over at this turn, is the difference from `--first` alone,
+paired by task.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 def score_handover(env: Env[Any], players: Sequence[Policy], turn: int, args: argparse.Namespace) -> list[list[float]]:
-    """Returns on the test split, one row of k per task."""
+    """Play the test split; one row of k returns per task."""
     first, then = players
     policy = sonde.make("agents:switch", first=first, then=then, turn=turn)
     tasks = env.tasks("test")[: args.tasks]
@@ -57,7 +57,7 @@ def score_handover(env: Env[Any], players: Sequence[Policy], turn: int, args: ar
 
 
 def draw_curve(env: Env[Any], first: str, then: str, turns: Sequence[int], args: argparse.Namespace) -> list[Point]:
-    """The score of handing over at each of these turns."""
+    """Measure the score of a hand-over at each of these turns."""
     players = [build(player_config(name, url, env)) for name, url in ((first, args.base_url), (then, args.base_url))]
     try:
         rows = {t: score_handover(env, players, t, args) for t in sorted({*turns, env.spec.max_turns})}
@@ -72,7 +72,7 @@ def draw_curve(env: Env[Any], first: str, then: str, turns: Sequence[int], args:
 
 
 def player_config(name: str, base_url: str | None, env: Env[Any]) -> dict[str, Any]:
-    """An agent of sonde by its name, else a language model in the agent's seat."""
+    """The configuration of a player: an agent of sonde by its name, or a language model in the agent's seat."""
     if name in names("agents"):
         return {"name": f"agents:{name}"}
     served = base_url if name.partition(":")[0] in ("http", "vllm", "sglang") else None
@@ -80,7 +80,7 @@ def player_config(name: str, base_url: str | None, env: Env[Any]) -> dict[str, A
 
 
 def read_turns(text: str | None, most: int) -> list[int]:
-    """The turns to hand over at, by default all."""
+    """The turns of the hand-overs, by default all."""
     if text is None:
         return [*range(most + 1)]
     turns = [int(word) if word.isdecimal() else -1 for word in text.split(",")]
@@ -90,7 +90,7 @@ def read_turns(text: str | None, most: int) -> list[int]:
 
 
 def save_figure(curves: Mapping[str, Sequence[Point]], file: Path, title: str) -> None:
-    """The curves as SVG."""
+    """Write the curves as SVG."""
     from sonde.viewer.figures.axes import AgentStyle, Line, draw_lines
 
     lines = [
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def write_table(curves: Mapping[str, Sequence[Point]], args: argparse.Namespace) -> None:
-    """A row per turn, two columns per order of the players."""
+    """Save a table with one row per turn, and two columns per order of the players."""
     columns = ["turns of the first", *(f"{name}: {of}" for name in curves for of in ("score", "gain"))]
     cells = zip(*([(p.turn, str(p.score), str(p.gain)) for p in points] for points in curves.values()), strict=True)
     rows = [[str(points[0][0]), *(cell for _, *pair in points for cell in pair)] for points in cells]

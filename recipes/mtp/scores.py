@@ -2,9 +2,9 @@
 
     python recipes/mtp/scores.py [--results results] [--save]
 
-Reads the files of `sonde eval --suite mtp --agent AGENT --submit FILE` (or `--model MODEL`), one per agent; nothing is
-played. Score: the paper's metric, the mean return of an episode, in 0..1. Cost: thousands of prompt and completion
-tokens per episode. Means are over the environments that were played, each with the same weight.
+Reads the files of `sonde eval --suite mtp --agent AGENT --submit FILE` (or `--model MODEL`), one per agent, and plays
+nothing. The score is the paper's metric, the mean return of an episode, from 0 to 1. The cost is thousands of prompt
+and completion tokens per episode. Means are over the environments that were played, with equal weights.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _mean_score(result: SuiteResult) -> float | None:
 
 
 def tabulate(results: Sequence[SuiteResult], cell: Callable[[PlayedEnvironment], Cell]) -> list[list[Cell]]:
-    """A row per agent: a cell per environment, empty where it was not played."""
+    """One row per agent with one cell per environment, which is empty if the agent did not play it."""
     rows: list[list[Cell]] = []
     for one in results:
         played = {env.env["name"]: env for env in one.environments}
@@ -49,7 +49,7 @@ def format_score(value: Estimate | None) -> str | None:
 
 
 def make_tables(results: Sequence[SuiteResult]) -> dict[str, tuple[list[str], list[list[Cell]]]]:
-    """Columns and rows by name of the table."""
+    """The columns and rows of each table, by its name."""
     scores = tabulate(results, lambda env: format_score(env.metrics["score"]))
     for row, one in zip(scores, results, strict=True):
         found = [env.metrics["score"] for env in one.environments]

@@ -1,10 +1,10 @@
-"""Ways to learn to ask, on one testbed: seven methods, one base model, as many replies each.
+"""Ways to learn to ask, on one testbed: seven methods, one base model, equal numbers of replies.
 
     python recipes/neighbours/compare.py [--only ARM ...] [--seeds 3] [--quick] [--json] [--save]
 
 The testbed is that of `recipes/delta_belief`: twenty questions among 64 things, 8 turns, a model of 0.35 M weights that
 knows them, asks any of 24 questions and has beliefs; 40 things are secrets in training, the other 24 are held out.
-Every arm plays games of training secrets, 1,600 for each seed, or as many as take that many replies:
+Every arm plays games of training secrets: 1,600 per seed, or as many as need the same number of replies:
 
     starpo          outcome and penalties, one advantage for the whole game
     return_to_go    the same rewards, each once on its turn, unbiased credit per turn
@@ -12,14 +12,14 @@ Every arm plays games of training secrets, 1,600 for each seed, or as many as ta
     win             success alone, one advantage for the whole game: IGPO without gains and credit per turn
     igpo            IGPO as published: success and the gain in probability of the truth, `train.igpo`
     exact_gain      as return_to_go, with the gain in bits of the exact posterior
-    gain_pairs      DPO of questions of high over low expected gain, one pair a turn, `train.gain_pairs`
-    belief_pairs    the same by the model's own change of belief
+    gain_pairs      DPO on pairs of questions with high and low expected gain, one pair per turn, `train.gain_pairs`
+    belief_pairs    the same by the change of the model's own belief
     best_of_n       SFT on the wins of such play: the best of 8 by expected gain
-    igpo_separate   with `--only`: IGPO with gains and outcomes normalised apart, as its training script has it
+    igpo_separate   with `--only`: IGPO with gains and outcomes normalised separately, as in its training script
 
-Pairs and best of n propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them at as many
-games as the others, which take 8 times as many replies. Rows and models are kept in `runs/neighbours`, by game version,
-base and settings; an interrupted script goes on.
+Pairs and best of n propose 8 replies on every turn, so they play an eighth of the games; `--games` adds them with the
+same number of games as the others, which takes 8 times as many replies. Rows and models are in `runs/neighbours`, by
+game version, base and settings; an interrupted script continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "delta_belief"))
 import common
 from common import ARMS as GIVEN
-from common import Lab, Row, kept, make_player, with_online
+from common import Lab, Row, load_or_make_row, make_player, with_online
 from rows import Cell, save_table
 
 from sonde.core import AGENT, Env, Trajectory
@@ -58,16 +58,17 @@ FOLDER = Path("runs/neighbours")
 STEPS, BATCH = 25, 64
 """Optimizer steps, and games of each."""
 NOTHING = 1e-9
-"""Bits below which a question has nothing to tell."""
+"""Bits below which a question is uninformative."""
 
 
 def make_game() -> Env[Any]:
-    """What is played; the posterior also learns from what the rule user cannot answer, as is exact for that user."""
+    """The game. Its posterior also learns from the questions that the rule user cannot answer, which is exact for that
+    user."""
     return common.make_game(evidence="silences")
 
 
 def make_igpo(**credit: Any) -> Training:
-    """IGPO, with the belief in the truth asked for in the sentence that the base model knows."""
+    """IGPO, with beliefs elicited by the sentence that the base model knows."""
     return with_online(
         preset("tiny_igpo"), rewarders=(ProbabilityGain(template="statement"),), credit=NormalisedReturn(**credit)
     )
@@ -87,20 +88,21 @@ RULES: Mapping[str, GainPairRule] = {
     "belief_pairs": GainPairRule(by="belief", per_turn=1),
     "best_of_n": GainPairRule(),
 }
-"""How the arms propose replies that learn from recorded play."""
+"""How the arms that learn from recorded play propose replies."""
 ARMS = (*ONLINE, *RULES)
 MAIN = tuple(arm for arm in ARMS if arm != "igpo_separate")
 
 
 PAIRS_LR = 1e-4
-"""The rate of DPO, by training secrets with a seed of its own: 3e-4 won less often there. SFT has its preset's."""
+"""The rate of DPO, chosen on training secrets with a seed of its own, where 3e-4 won less often. SFT has its
+preset's."""
 
 
 # --- training --------------------------------------------------------------------------------------------------------
 
 
 def train_online(lab: Lab, arm: str, seed: int, to: Path) -> dict[str, Any]:
-    """One training of an arm that learns while it plays."""
+    """Train an arm that learns while it plays."""
     training = ONLINE[arm]()
     settings = replace(training.settings, folder=str(to), seed=seed, max_steps=lab.steps, lr=lab.lr, save_steps=None)
     ready = with_online(replace(training, settings=settings), max_new_tokens=common.LONGEST)
@@ -113,7 +115,7 @@ def _count_replies(entry: Mapping[str, Any]) -> int:
 
 
 def train_offline(lab: Lab, arm: str, seed: int, to: Path, games: int) -> dict[str, Any]:
-    """One training on the play of the best of n."""
+    """Train on the play of the best of n."""
     found = play_best(lab, RULES[arm], seed, games)
     if arm == "best_of_n":
         known = preset("tiny_sft", folder=str(to), seed=seed, save_steps=None)
@@ -130,7 +132,7 @@ def train_offline(lab: Lab, arm: str, seed: int, to: Path, games: int) -> dict[s
 
 
 def play_best(lab: Lab, rule: GainPairRule, seed: int, games: int) -> GainPairs:
-    """As many games of the base model, the best of n on every turn."""
+    """Play this many games of the base model, with the best of n on every turn."""
     env = make_game()
     tasks = env.tasks("train")[: min(games, len(env.tasks("train")))]
     plan = Plan(k=math.ceil(games / len(tasks)), seed=seed)
@@ -138,9 +140,9 @@ def play_best(lab: Lab, rule: GainPairRule, seed: int, games: int) -> GainPairs:
 
 
 def train_arm(lab: Lab, arm: str, seed: int, games: int) -> Row:
-    """The row of an arm and a seed, trained and tested where it is missing."""
+    """The row of an arm and a seed; if it is missing, train and test."""
     key = {"arm": arm, "seed": seed, "games": games, **lab.training_identity}
-    return kept(lab.out, key, partial(_train_and_test, lab, arm, seed, games))
+    return load_or_make_row(lab.out, key, partial(_train_and_test, lab, arm, seed, games))
 
 
 def _train_and_test(lab: Lab, arm: str, seed: int, games: int) -> dict[str, Any]:
@@ -155,14 +157,14 @@ def _train_and_test(lab: Lab, arm: str, seed: int, games: int) -> dict[str, Any]
 def test_base(lab: Lab, seed: int) -> Row:
     """The base model's own play."""
     key = {"arm": "base", "seed": seed, "games": 0, **lab.base_identity}
-    return kept(lab.out, key, lambda: {"replies": 0, "cpu_seconds": 0.0, **test_model(lab, lab.base, seed)})
+    return load_or_make_row(lab.out, key, lambda: {"replies": 0, "cpu_seconds": 0.0, **test_model(lab, lab.base, seed)})
 
 
 # --- testing ---------------------------------------------------------------------------------------------------------
 
 
 def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
-    """Games of the held-out things, sampled and greedy, and of those that are secrets in training."""
+    """Play games of the held-out things, sampled and greedy, and of the training secrets."""
     return {
         "drawn": test_play(model, 1.0, lab.samples, seed),
         "greedy": test_play(model, 0.0, 1, seed),
@@ -171,7 +173,7 @@ def test_model(lab: Lab, model: str, seed: int) -> dict[str, Any]:
 
 
 def test_play(model: str, temperature: float, k: int, seed: int, split: str = "test") -> dict[str, Any]:
-    """k games of every thing: which were won, and over all games the turns, bits, repeated and wasted questions."""
+    """Play k games of every thing: the wins, and over all games the turns, bits, repeated and wasted questions."""
     env = make_game()
     games = collect_trajectories(env, {AGENT: make_player(model, temperature)}, env.tasks(split), Plan(k=k, seed=seed))
     won = [float(t.outcome is not None and t.outcome.success) for t in games]
@@ -182,8 +184,8 @@ def test_play(model: str, temperature: float, k: int, seed: int, split: str = "t
 
 
 def _count_turns(env: Any, t: Trajectory) -> dict[str, float]:
-    """`bits` that the turns gained under the exact posterior, and turns that were `wasted`: no reply to them could have
-    told anything, and they did not win."""
+    """The `bits` that the turns gained under the exact posterior, and the number of `wasted` turns: those that did not
+    win and to which no reply could have been informative."""
     before = begun = env.filter(t.task.public)
     idle: list[bool] = []
     for turn in t.turns:
@@ -207,7 +209,8 @@ COLUMNS = (
 
 
 def tabulate_arm(name: str, found: Sequence[Row]) -> list[Cell]:
-    """One line: success with 95 % intervals clustered by thing, and means over the held-out games at temperature 1."""
+    """The row of an arm: success with 95 % intervals clustered by thing, and means over the held-out games at
+    temperature 1."""
     drawn = [row["drawn"] for row in found]
     games, turns = (sum(part[key] for part in drawn) for key in ("games", "turns"))
     success = [format_estimate(estimate_success(found, how)) for how in ("drawn", "greedy", "met")]
@@ -220,7 +223,7 @@ def tabulate_arm(name: str, found: Sequence[Row]) -> list[Cell]:
 
 
 def estimate_success(found: Sequence[Row], how: str) -> Estimate:
-    """Of all seeds together."""
+    """The success of all seeds together."""
     tables = [row[how]["won"] for row in found]
     return rate([[value for table in tables for value in table[i]] for i in range(len(tables[0]))])
 
@@ -242,7 +245,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"where rows and models are kept (default {FOLDER})")
     args = parser.parse_args()
     if args.quick and args.save:
-        raise SystemExit("--save: a quick look is not kept")
+        raise SystemExit("--save: got --quick, allowed: a full run; leave --quick out")
     lab = Lab(base=args.model, out=args.out, steps=args.steps, seeds=args.seeds)
     if args.quick:
         lab = replace(lab, out=args.out / "quick", steps=2, seeds=1, samples=1)
@@ -258,7 +261,7 @@ def main() -> None:
 
 
 def spell_command() -> str:
-    """The command that was given, without where its rows are."""
+    """The given command, without the folder of its rows."""
     given = list(sys.argv[1:])
     for name, values in (("--save", 1), ("--json", 1), ("--out", 2)):
         if name in given:
@@ -267,7 +270,7 @@ def spell_command() -> str:
 
 
 def run_arms(lab: Lab, arms: Sequence[str], games: bool) -> dict[str, list[Row]]:
-    """The rows of every arm, seed after seed, so that what is there when time runs out can be compared."""
+    """The rows of every arm, seed by seed, so that the finished part of an interrupted run can be compared."""
     whole = lab.steps * BATCH
     plan = [("base", "base", 0), *((arm, arm, whole // RULES[arm].n if arm in RULES else whole) for arm in arms)]
     if games:

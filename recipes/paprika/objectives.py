@@ -1,12 +1,12 @@
-"""PAPRIKA's main result at the size of a laptop: base, SFT, SFT then RPO, and GRPO, with equally many played episodes.
+"""PAPRIKA's main result at the size of a laptop: base, SFT, SFT then RPO, and GRPO, at equal numbers of episodes.
 
     python recipes/paprika/objectives.py [maze|best_arm] [--methods SFT GRPO ...] [--quick] [--json]
 
 The paper's figures 2, 5, 7 and 17: success, pass@k, turns and information per turn on held-out tasks. SFT and RPO are
-the pipeline of `sonde paprika` on 1,200 training tasks, 3 samples each; GRPO plays as many episodes on the way (56
-steps of 8 tasks x 8 samples). Every model is tested at temperature 1, untruncated, and at temperature 0. Shown beside
-them: SFT on the wins of a teacher (the reference solver) on the same tasks, success among the episodes without an
-illegal reply (what learning the format alone could bring), random legal play and the reference solver.
+the pipeline of `sonde paprika` on 1,200 training tasks, 3 samples each; GRPO plays about as many episodes during
+training (56 steps of 8 tasks x 8 samples). Every model is tested at temperature 1, untruncated, and at temperature 0.
+The tables also have SFT on the wins of a teacher (the reference solver) on the same tasks, success among the episodes
+without an illegal reply (the possible effect of learning the format alone), random legal play and the reference solver.
 
 Departure: the paper samples at temperature 1.5 with min-p 0.3; a model of 0.34 M weights varies enough at 1.
 """
@@ -61,7 +61,7 @@ Tests = dict[str, dict[str, Evaluation]]
 
 
 def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, methods: Sequence[str] = METHODS) -> Tests:
-    """Train in the ways that were asked for, and test everything."""
+    """Train with the requested methods, and test all models."""
     env, here = subject.make_env(), seed_folder(folder, subject, seed)
     tasks = env.tasks("train")[: b.tasks]
     stages = tuple(stage for stage, name in (("sft", "SFT"), ("rpo", "SFT + RPO")) if name in methods)
@@ -102,7 +102,7 @@ def train_on_teacher(subject: Subject, tasks: Sequence[Task], folder: Path, seed
 
 @dataclass(frozen=True, kw_only=True)
 class Respaced(ProgramPolicy):
-    """A program whose texts have the spacing that the model's tokenizer gives back."""
+    """A program whose texts have the spacing of the model's tokenizer."""
 
     program: ProgramPolicy
     chat: Chat
@@ -112,7 +112,7 @@ class Respaced(ProgramPolicy):
 
 
 def play_teacher(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
-    """The reference solver's episodes, in the tokens of the model."""
+    """Play the reference solver's episodes, in the tokens of the model."""
     env = subject.make_env()
     chat = Chat(load_model(subject.model)[1], label=subject.model, template={})
     student = make("agents:llm", model=make("models:hf", model=subject.model), context=subject.context)
@@ -127,7 +127,7 @@ def play_teacher(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
 
 
 def play_bounds(subject: Subject, b: Budget) -> dict[str, Evaluation]:
-    """Floor and ceiling: random play and the reference solver."""
+    """Play floor and ceiling: random play and the reference solver."""
     env = subject.make_env()
     tasks = env.tasks("test")[: b.tests]
     ids = [task.id for task in tasks]
@@ -140,7 +140,7 @@ def play_bounds(subject: Subject, b: Budget) -> dict[str, Evaluation]:
 
 
 def report(title: str, results: Sequence[Tests], bounds: Mapping[str, Evaluation]) -> tuple[list[Table], Any]:
-    """The tables, and the same as numbers."""
+    """Print the tables; return their numbers."""
     columns = {name: [e] for name, e in bounds.items()}
     columns |= {name: [r[SAMPLED][name] for r in results] for name in results[0][SAMPLED]}
     heads = ["", "success", "pass@k", "turns", "bits / turn", "success if legal", "legal episodes"]

@@ -1,6 +1,6 @@
-"""PAPRIKA's own experiments, written out: every figure with numbers in it, at the paper's scale or as a first look.
+"""PAPRIKA's own experiments: every figure with numbers, at the paper's scale or as a quick test.
 
-    python recipes/paprika/paper.py --dry-run [--only NAME ...] [--json]    # resolve; what it would cost; no model
+    python recipes/paprika/paper.py --dry-run [--only NAME ...] [--json]    # resolved settings and cost; no model
     python recipes/paprika/paper.py --only main --server vllm:NAME --server-url URL --user openai:gpt-4o-mini
     python recipes/paprika/paper.py --quick [--only NAME ...] [--save]      # every step, in minutes, on two cores
 
@@ -14,17 +14,16 @@
     start          three models before any training                            figure 18
     bandit         the standard bandit with few and many arms                  figure 19
 
-What is played by the base model is played once: `main`, `leave_one_out` and `single` share it. An interrupted run goes
-on. Each experiment prints its table and writes it to `OUT/NAME.json`; `--save` keeps it for the paper's page, under
-`NAME_quick` where it is a first look. It has not been run at the paper's scale: no GPU
-was at hand.
+The base model plays its games once: `main`, `leave_one_out` and `single` share them. An interrupted run continues. Each
+experiment prints its table and writes it to `OUT/NAME.json`; `--save` also stores it for the paper's page, after
+`--quick` as `NAME_quick`. The experiments have not been run at the paper's scale, for lack of a GPU.
 
-Cost is an upper bound: every game takes all its turns and every reply all its tokens. Training counts the paper's
-trajectories and pairs (table 4), each as long as may be. Operations are 2 per weight and token that is played with
-(nothing twice, as with a cache of prefixes), 6 to train, 2 for a reference model. Serving the user is not in it.
+The cost is an upper bound: every game takes all its turns and every reply all its tokens. Training counts the paper's
+trajectories and pairs (table 4), each of the maximum length. Operations are 2 per weight and token in play (each token
+once, as with a cache of prefixes), 6 in training, 2 for a reference model. Serving the user is not included.
 
-Where the text names no number, ours: the three groups of figure 18, and 5, 10 and 20 arms in figure 19. `--quick`
-replaces groups by maps of `maze`, models by `sonde-tiny-maze`, and Wordle, cities and topics by other mazes.
+Where the text gives no number, the choice is ours: the three groups of figure 18, and 5, 10 and 20 arms in figure 19.
+`--quick` replaces groups by maps of `maze`, models by `sonde-tiny-maze`, and Wordle, cities and topics by other mazes.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ TABLE_4: Mapping[str, tuple[int, int]] = {
     "cellular_automata": (1780, 715), "customer_service": (1467, 603), "murder_mystery": (435, 193),
     "mastermind": (889, 389), "battleship": (614, 390), "minesweeper": (1089, 465), "best_arm": (621, 80),
 }  # fmt: skip
-"""Trajectories for SFT and pairs by group, as the paper has them."""
+"""The paper's numbers of trajectories for SFT and of pairs, by group."""
 WEIGHTS: Mapping[str, float] = {
     "meta-llama/Llama-3.1-8B-Instruct": 8.03e9, "google/gemma-3-12b-it": 12.2e9, "Qwen/Qwen2.5-7B-Instruct": 7.62e9,
     "mistralai/Mistral-7B-Instruct-v0.3": 7.25e9,
@@ -70,7 +69,7 @@ EnvConfig = Mapping[str, Json]
 
 
 class Test(NamedTuple):
-    """An environment to test models in: which split, how many of its tasks, how often, at which temperature."""
+    """A test environment, with split, number of tasks, samples per task, and temperature."""
 
     name: str
     env: EnvConfig
@@ -83,7 +82,7 @@ class Test(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """What differs between the paper and a first look: models, environments and numbers."""
+    """The models, environments and numbers of the paper, or of a quick test."""
 
     model: str
     second: str
@@ -161,7 +160,7 @@ QUICK = Scale(
 
 
 class Pipeline(NamedTuple):
-    """A pipeline, and whether the base model's games are those of others."""
+    """A pipeline, and whether it shares the base model's games with others."""
 
     name: str
     config: Paprika
@@ -246,7 +245,7 @@ class Cost(NamedTuple):
 
 
 def estimate_experiment(e: Experiment, seen: set[str]) -> Cost:
-    """What an experiment costs beyond those whose games are `seen`, to which its own are added."""
+    """The additional cost of an experiment, without the games in `seen`; adds its own games there."""
     cost = Cost()
     for name, config, shares in e.pipelines:
         if name in seen:
@@ -295,13 +294,13 @@ def make_env(config: EnvConfig) -> Env[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Players:
-    """Who plays beside this process: a server for the model, and models in other seats."""
+    """Players outside this process: a server for the model, and models in other seats."""
 
     server: EnvConfig = EMPTY
     seats: Mapping[str, EnvConfig] = EMPTY
 
     def seat(self, config: Paprika) -> Paprika:
-        """A pipeline with these players, in the environments that have their seats."""
+        """The pipeline with these players, in the environments that have their seats."""
         envs = [make_env(env) for env in (*config.envs, *config.held_out)]
         taken = {seat: p for seat, p in self.seats.items() if any(_has_seat(env, seat) for env in envs)}
         return replace(config, server=self.server, seats=taken)
@@ -314,7 +313,7 @@ def _has_seat(env: Env[Any], seat: str) -> bool:
 
 
 def prepare_test(test: Test, model: str, seats: Mapping[str, EnvConfig], agent: EnvConfig = EMPTY) -> PreparedRun:
-    """The run of a test with a model of this process, or with the `model` of `agent`."""
+    """The run of a test, with a model of this process or with the `model` of `agent`."""
     judged = {"judge": "seat"} if "judge" in seats and _has_seat(make_env(test.env), "judge") else {}
     env = {**judged, **test.env}
     others = {seat: policy for seat, policy in seats.items() if seat in make_env(env).spec.seats}
@@ -329,7 +328,7 @@ def prepare_test(test: Test, model: str, seats: Mapping[str, EnvConfig], agent: 
 
 
 def run_experiment(name: str, e: Experiment, s: Scale, players: Players, out: Path) -> Table:
-    """Everything of an experiment that is not there yet, as a table."""
+    """Run the missing parts of an experiment; return its table."""
     rows: list[list[Any]] = []
     models = {model: model for model in e.models}
     for title, config, shares in e.pipelines:
@@ -362,7 +361,7 @@ def _row(label: str, env: str, e: Evaluation) -> list[Any]:
 def play_tests(
     tests: Sequence[Test], label: str, model: str, s: Scale, players: Players, out: Path
 ) -> Iterator[tuple[Test, Evaluation]]:
-    """A model in every test, each in a folder of its own; a server gets its weights first."""
+    """Play every test with a model, each in a folder of its own; a server gets the weights first."""
     server = StageServer(players.server, model, EMPTY, out) if players.server and tests else None
     agent = {**s.settings.get("agent", {}), "min_p": s.settings.get("test_min_p", 0.3)}
     for test in tests:
@@ -376,7 +375,7 @@ def play_tests(
 
 
 def save_experiment(name: str, table: Table, quick: bool) -> None:
-    """Keep a table for the page of the paper: a row per model and test, a column per number that was measured."""
+    """Save a table for the page of the paper: one row per model and test, one column per measured number."""
     title = f"{name}_quick" if quick else name
     command = " ".join(["python recipes/paprika/paper.py", *["--quick"] * quick, "--only", name])
     shown = [i for i, head in enumerate(table.heads) if head and any(row[i] not in (None, "") for row in table.rows)]

@@ -1,17 +1,18 @@
-"""What is kept: does a model that learns to win forget what it knew and was not trained on?
+"""Retention: does a model that learns to win forget other things that it knew?
 
     python recipes/paprika/objectives.py maze            # trains the models of (a), once
     python recipes/paprika/smollm2.py                    # trains the model of (b), once
     python recipes/paprika/retention.py [--quick] [--json] [--seeds N]
 
-The paper's table 2 tests its models on standard benchmarks, which models of this size cannot take. In their place
-stands the negative log-likelihood, in nats per token, of text that training never put a loss on, before and after:
+The paper's table 2 tests its models on standard benchmarks, which models of this size cannot take. This script measures
+instead the negative log-likelihood, in nats per token, of text without a loss in training, before and after:
 
-(a) the maze models of `objectives.py`: what the *environment* says (where a move led and which ways are open there) in
-    walks on held-out pairs. The small model was trained from scratch to predict these words, with a weight of 0.1, so
-    they are what it knows of the world; SFT, RPO and GRPO look at the agent's words only. The walkers move at random or
-    the shortest way by turns, as its first teachers did.
-(b) SmolLM2 of `smollm2.py`: 24 passages of plain English on this and that, written for this test (`plain_english.txt`).
+(a) the maze models of `objectives.py`: the *environment's* messages (the result of a move and the open ways) in walks
+    on held-out pairs. The small model was trained from scratch to predict these words, with a weight of 0.1, so they
+    are its knowledge of the world; SFT, RPO and GRPO train only the agent's words. The walkers mix random moves with
+    moves along the shortest path, as its first teachers did.
+(b) SmolLM2 of `smollm2.py`: 24 passages of plain English on various subjects, written for this test
+    (`plain_english.txt`).
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from sonde.train.model_io import load_model
 from sonde.train.types import Row, Sample
 
 SLIPS = (1.0, 0.6, 0.2)
-"""How often the walkers move at random."""
+"""The rates of random moves of the walkers."""
 TEXT = Path(__file__).with_name("plain_english.txt")
 BETWEEN = "<|endoftext|>"
-"""What stood between the documents that SmolLM2 was trained on."""
+"""The token between documents in SmolLM2's training."""
 FULL = Budget(tasks=0, k=1, tests=100, test_k=1, seeds=3)
 QUICK = Budget(tasks=0, k=1, tests=12, test_k=1, seeds=1)
 
@@ -53,7 +54,7 @@ Nats = list[list[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Walker(ProgramPolicy):
-    """Makes any of the four moves at random, into walls too, or else takes the shortest way."""
+    """Makes a random one of the four moves, possibly into a wall, or takes the shortest path."""
 
     slip: float
 
@@ -68,15 +69,15 @@ class Walker(ProgramPolicy):
 
 
 def mark_environment(row: Row) -> Row:
-    """The same tokens, with those marked that the environment said after the agent first spoke. What it said before
-    cannot be predicted: where the walk begins, and the goal."""
+    """The same tokens, with marks on the environment's tokens after the agent's first message. The environment's first
+    message, with start and goal, cannot be predicted."""
     begun = row.agent.index(1)
     marks = bytes(int(i > begun and not mine) for i, mine in enumerate(row.agent))
     return replace(row, agent=marks, turns=array("i", [0 if mark else -1 for mark in marks]), logprobs=None)
 
 
 def mark_text(ids: Sequence[int], start: int) -> Row:
-    """A text of its own: everything is marked but the token that starts it."""
+    """A text alone: all tokens but the first are marked."""
     n = len(ids)
     return Row(ids=array("i", [start, *ids]), agent=b"\0" + b"\1" * n, turns=array("i", [-1] + [0] * n))
 
@@ -100,13 +101,13 @@ def _mean_nats(row: Row) -> float:
 
 
 def play_walks(subject: Subject, tasks: Sequence[Task]) -> list[Trajectory]:
-    """A walk of every walker on every task."""
+    """Play a walk of every walker on every task."""
     game = subject.make_env()
     return [t for slip in SLIPS for t in collect_trajectories(game, {AGENT: Walker(slip=slip)}, tasks, Plan())]
 
 
 def predict_world(subject: Subject, model: str, walked: Sequence[Trajectory]) -> Nats:
-    """How well a model predicts what the environment says."""
+    """Measure how well a model predicts the environment's messages."""
     module, tokenizer = load_model(model)
     chat = Chat(tokenizer, label=model, template={})
     shown = make("agents:llm", model=make("models:hf", model=model), context=subject.context)
@@ -118,7 +119,7 @@ def predict_world(subject: Subject, model: str, walked: Sequence[Trajectory]) ->
 
 
 def predict_english(model: str, passages: Sequence[str]) -> Nats:
-    """How well a model predicts the passages."""
+    """Measure how well a model predicts the passages."""
     module, tokenizer = load_model(model)
     start = tokenizer.convert_tokens_to_ids(BETWEEN)
     given = [mark_text(tokenizer.encode(text, add_special_tokens=False), start) for text in passages]
@@ -145,7 +146,7 @@ def compare_nats(name: str, before: Nats, after: Sequence[Nats]) -> Retention:
 
 
 def compare_maze_models(args: Any, b: Budget) -> list[Retention]:
-    """The models of every training seed. Raises `UserError` where they are missing."""
+    """Compare the models of every training seed. Raises `UserError` if they are missing."""
     subject = choose_subject(args, MAZE)
     models: list[Mapping[str, str]] = [find_models(args.out, subject, seed) for seed in range(b.seeds)]
     walked = play_walks(subject, subject.make_env().tasks("test")[: b.tests])
@@ -157,7 +158,7 @@ def compare_maze_models(args: Any, b: Budget) -> list[Retention]:
 
 
 def compare_smollm2(model: Path) -> list[Retention]:
-    """SmolLM2, if `smollm2.py` has trained it."""
+    """Compare SmolLM2, if `smollm2.py` has trained it."""
     if not (model / "config.json").is_file():
         return []
     passages = TEXT.read_text("utf-8").splitlines()
@@ -171,13 +172,13 @@ def compare_smollm2(model: Path) -> list[Retention]:
 
 
 def report(found: Sequence[Retention], skipped: str) -> list[Table]:
-    """The table."""
+    """Print the table."""
     heads = ["", "texts", "before", "after", "change", "perplexity, after / before"]
-    cells = [[k.name, k.texts, k.before, k.after, _signed(k.change), math.exp(k.change.mean)] for k in found]
+    cells = [[k.name, k.texts, k.before, k.after, _format_signed(k.change), math.exp(k.change.mean)] for k in found]
     return [Table(f"nats per token of what was not trained on{skipped}", heads, cells)]
 
 
-def _signed(e: Estimate) -> str:
+def _format_signed(e: Estimate) -> str:
     return f"{e.mean:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 

@@ -1,12 +1,12 @@
-"""Three rounds of training on tasks that a curriculum picks, against tasks picked uniformly.
+"""Three rounds of training on tasks from a curriculum, compared with uniformly drawn tasks.
 
     python recipes/paprika/rounds.py [--quick] [--json] [--seeds N] [--workers N]
 
-The paper's figure 4, with `maze`: the groups are its eight maps. In every round of the pipeline 80 training tasks are
-picked, 8 before the picker looks at how they went, and played 6 times each; the model learns from these episodes by SFT
-and RPO, starting from the model of the round before, and is tested on held-out pairs of all maps, at temperature 1 and
-0. *Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; nothing
-known at the start of a round) and the task within it uniformly; *uniform* picks among all training tasks alike.
+The paper's figure 4, with `maze`: the groups are its eight maps. Every round of the pipeline draws 80 training tasks, 8
+at a time, before the picker sees their results, and plays each 6 times. The model learns from these episodes by SFT and
+RPO, starting from the model of the previous round, and is tested on held-out pairs of all maps, at temperature 1 and 0.
+*Curriculum* picks the map by UCB on the learning potential (coefficient of variation of the turns needed; unknown at
+the start of a round) and the task within it uniformly; *uniform* draws uniformly from all training tasks.
 
 Departures: the paper's groups are three difficulties of twenty questions, judged by a model, and 250 tasks a round.
 """
@@ -55,7 +55,7 @@ class Rounds(NamedTuple):
 
 
 def run_seed(seed: int, subject: Subject, b: Budget, folder: Path, n_rounds: int) -> dict[str, Rounds]:
-    """All rounds with both pickers."""
+    """Run all rounds with both pickers."""
     return {picker: run_rounds(seed, subject, b, folder, n_rounds, picker) for picker in PICKERS}
 
 

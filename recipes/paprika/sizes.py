@@ -1,13 +1,13 @@
-"""Other sizes: are the models better only where they were trained, or also with other distances and numbers of moves?
+"""Other sizes: are the models better only at the sizes of training, or also with other distances and numbers of moves?
 
     python recipes/paprika/objectives.py maze            # trains the models, once
     python recipes/paprika/sizes.py [--quick] [--json] [--seeds N] [--workers N]
 
 The paper's figure 16 tests its models on Wordle with words of other lengths. Here the models of `objectives.py`, which
-learned on pairs of start and goal 2 to 14 steps apart with 20 moves, walk held-out pairs near, middling and far, with
-12, 20 and 36 moves, and pairs 15 to 20 steps apart, farther than any they were shown, with 36 moves, at temperature 1
-and at 0. 36 moves are what the model's window of 1,024 tokens holds; neither that number nor a chat of that length
-occurred in any training.
+learned on pairs of start and goal 2 to 14 steps apart with 20 moves, walk near, middle and far held-out pairs with 12,
+20 and 36 moves, and pairs 15 to 20 steps apart, farther than any in training, with 36 moves, at temperature 1 and at 0.
+The model's window of 1,024 tokens holds 36 moves; neither that number nor a chat of that length occurred in any
+training.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BANDS = {"2-5": (2, 5), "6-9": (6, 9), "10-14": (10, 14)}
 BEYOND = {"15-20": (15, 20)}
 MOVES, MOST = (12, 20, 36), 36
 TRAINED = {"SFT": "pipeline/round-1/sft", "SFT + RPO": "pipeline/round-1/rpo", "GRPO": "grpo"}
-"""What `objectives.py` trains, and where it puts it."""
+"""The models of `objectives.py`, and their folders."""
 FULL = Budget(tasks=0, k=0, tests=80, test_k=1, seeds=3)
 QUICK = Budget(tasks=0, k=0, tests=8, test_k=1, seeds=1)
 
@@ -53,7 +53,7 @@ Tests = dict[str, list[Evaluation]]
 
 
 def find_models(out: Path, subject: Subject, seed: int) -> dict[str, str]:
-    """The models that `objectives.py` left. Raises `UserError` where there are none."""
+    """The models of `objectives.py`. Raises `UserError` if there are none."""
     env = subject.env["name"]
     models = {name: seed_folder(out, subject, seed) / part / "model" for name, part in TRAINED.items()}
     for path in models.values():
@@ -73,7 +73,7 @@ class Condition(NamedTuple):
 
 
 def list_conditions(subject: Subject, n: int) -> list[Condition]:
-    """Every band of the test split with every number of moves, and what lies beyond; `n` tasks each."""
+    """Every band of the test split with every number of moves, and the pairs beyond; `n` tasks each."""
     envs = {moves: subject.make_env(max_turns=moves) for moves in MOVES}
     tests = subject.make_env().tasks("test")
     near = [
@@ -89,7 +89,7 @@ def list_conditions(subject: Subject, n: int) -> list[Condition]:
 
 
 def list_pairs(env: Env[Any], low: int, high: int) -> list[Task]:
-    """All pairs of cells of the named maps so many steps apart, in an order mixed by hash."""
+    """All pairs of cells of the named maps that are so many steps apart, ordered by a hash."""
     setups = [
         {"map": name, "start": start, "goal": goal}
         for name, layout in MAPS.items()
@@ -101,7 +101,7 @@ def list_pairs(env: Env[Any], low: int, high: int) -> list[Task]:
 
 
 def test_model(subject: Subject, model: str, b: Budget, label: str) -> Tests:
-    """A model in every condition."""
+    """Test a model in every condition."""
     plans = {SAMPLED: (b.test_k, 1.0), GREEDY: (1, 0.0)}
     conditions = list_conditions(subject, b.tests)
     return {
@@ -111,12 +111,12 @@ def test_model(subject: Subject, model: str, b: Budget, label: str) -> Tests:
 
 
 def run_seed(seed: int, subject: Subject, b: Budget, models: Sequence[Mapping[str, str]]) -> dict[str, Tests]:
-    """The models of one training seed in every condition."""
+    """Test the models of one training seed in every condition."""
     return {name: test_model(subject, model, b, name) for name, model in models[seed].items()}
 
 
 def play_randomly(subject: Subject, b: Budget) -> list[Evaluation]:
-    """Random legal play in every condition."""
+    """Test random legal play in every condition."""
     agent, plan = make("agents:random"), Plan(k=b.test_k)
     return [
         evaluate(collect_trajectories(c.env, {AGENT: agent}, c.tasks, plan), k=b.test_k, label="random")
@@ -125,7 +125,7 @@ def play_randomly(subject: Subject, b: Budget) -> list[Evaluation]:
 
 
 def report(at: str, names: Sequence[str], columns: Mapping[str, Sequence[Sequence[Evaluation]]]) -> list[Table]:
-    """The tables of one temperature; `columns` hold the tests of every seed, by model and condition."""
+    """Print the tables of one temperature; `columns` has the tests of every seed, by model and condition."""
     success = [
         [name, columns["base"][i][0].n_tasks, *(estimate_success(found[i]).mean for found in columns.values())]
         for i, name in enumerate(names)

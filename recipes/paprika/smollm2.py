@@ -109,17 +109,19 @@ def run_experiment(size: Size, out: Path) -> dict[str, Any]:
     tasks, tests = game.tasks("train")[: size.tasks], game.tasks("test")[: size.tests]
     cpu: dict[str, float] = {}
 
-    def timed(name: str, job: Any, *args: Any, **more: Any) -> Any:
+    def time_job(name: str, job: Any, *args: Any, **more: Any) -> Any:
         begun = cpu_seconds()
         result = job(*args, **more)
         cpu[name] = round(cpu_seconds() - begun, 1)
         return result
 
-    before = timed("test before", test_model, source, tests, "SmolLM2, zero-shot")
+    before = time_job("test before", test_model, source, tests, "SmolLM2, zero-shot")
     few_shot = make_agent(source, examples=EXAMPLES, temperature=1.5)
-    played = timed("play with examples", collect_trajectories, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1))
-    found = timed("SFT", learn, source, configure(out / NAME / "sft"), played)
-    after = timed("test after", test_model, str(found.model), tests, "after SFT, zero-shot")
+    played = time_job(
+        "play with examples", collect_trajectories, game, {AGENT: few_shot}, tasks, Plan(k=size.k, seed=1)
+    )
+    found = time_job("SFT", learn, source, configure(out / NAME / "sft"), played)
+    after = time_job("test after", test_model, str(found.model), tests, "after SFT, zero-shot")
     random = summarise(collect_trajectories(game, {AGENT: make("agents:random")}, tests, Plan()), "random")
     return {
         "random": random,

@@ -1,5 +1,4 @@
-"""What programs reach where the paper tests its models beyond the ten groups: floor and ceiling of figures 4, 14 to 16
-and 19, in seconds.
+"""Floor and ceiling of the paper's tests beyond the ten groups, by programs: figures 4, 14 to 16 and 19, in seconds.
 
     python recipes/paprika/solvers.py [--quick] [--json] [--tests N]
 
@@ -27,7 +26,7 @@ QUICK = Budget(tasks=0, k=0, tests=12, test_k=1, seeds=1)
 
 
 class Words(NamedTuple):
-    """An environment, its splits, and the tag by which success is shown ("" for none)."""
+    """An environment, its splits, and the tag by which success is divided ("" for none)."""
 
     name: str
     env: Mapping[str, Any]
@@ -50,7 +49,7 @@ def play(env: Env[Any], agent: str, split: str, b: Budget) -> Evaluation:
 
 
 def measure_games(b: Budget) -> Table:
-    """Success and turns of floor and reference, and success by tag."""
+    """Measure success and turns of floor and reference, and success by tag."""
     rows: list[list[Any]] = []
     for game in GAMES:
         env = make(**game.env)
@@ -73,7 +72,7 @@ def _cells(found: Sequence[Evaluation]) -> list[Any]:
 
 
 def measure_bandits(b: Budget) -> Table:
-    """Expected regret over an episode."""
+    """Measure the expected regret of an episode."""
     rows: list[list[Any]] = []
     for agent in BANDITS:
         envs = [make("bernoulli_bandit", preset="krishnamurthy", arms=arms) for arms in ARMS]

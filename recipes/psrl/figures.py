@@ -1,20 +1,20 @@
 """The paper's figures: one command per figure, with any language model, with none, or with one that makes no mistakes.
 
     python recipes/psrl/figures.py 7                                     classic agents, 1,000 trials
-    python recipes/psrl/figures.py 7 --model oracle                      and LLM-PSRL without mistakes, and with some
+    python recipes/psrl/figures.py 7 --model oracle                      and LLM-PSRL with exact and flawed oracles
     python recipes/psrl/figures.py 7 --model http:NAME --base-url http://localhost:8000/v1 [--agents llm_psrl,psrl]
 
-Agents, environments, temperatures and numbers of trials are the paper's as far as it states them; prompts are ours
-unless --prompts names a folder with others (`sonde prompts agents:llm_psrl --out FOLDER` writes ours, to change; see
-docs/psrl.md). RiverSwim uses the policy cache of appendix C and, for LLM-PSRL, the prior
-Dirichlet(0.1, ...) of section 4.2; rows "alpha .1" give classic PSRL the same prior, which the paper does not. Figure 4
-compares four sampling temperatures, of which the text names 1 and 1.2; 0.7 and 1.5 are ours. 4 also makes figures 9 to
-11. In figure 5 the agents say what they like, except ICPI, which simulates the messages that the environment lists.
-`ends` is RiverSwim with the two readings of its ends.
+Agents, environments, temperatures and numbers of trials are the paper's where it states them; prompts are ours unless
+--prompts names a folder with others (`sonde prompts agents:llm_psrl --out FOLDER` writes ours for you to change; see
+docs/psrl.md). RiverSwim uses the policy cache of appendix C and, for LLM-PSRL, the prior Dirichlet(0.1, ...) of section
+4.2; rows "alpha .1" give classic PSRL the same prior, which the paper does not. Figure 4 compares four sampling
+temperatures, of which the text names 1 and 1.2; 0.7 and 1.5 are ours. Figure 4 also makes figures 9 to 11. In figure 5
+the agents may say any text, except ICPI, which simulates the messages that the environment lists. `ends` is RiverSwim
+with the two readings of its ends.
 
-`--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, and rows of imperfect oracles beside them: a greedy
-sampler, a forgetting updater, a short-sighted planner (`models:oracle`). The other language-model agents are left out,
-and so is figure 5, whose beliefs are prose. In figure 8 it is handed all words as its prior.
+`--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, and adds rows of imperfect oracles: a greedy sampler,
+a forgetting updater, a short-sighted planner (`models:oracle`). It leaves out the other language-model agents, and
+figure 5, whose beliefs are prose. In figure 8 it gets all words as its prior.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sonde.core import UserError, build, invalid, run_sync
 
 
 class Agent(NamedTuple):
-    """A row of a figure. `env`: how its environment differs from the figure's. `flaw`: what its oracle does wrong, for
+    """A row of a figure. `env` changes the figure's environment for this row. `flaw` is the defect of its oracle, for
     rows that only `--model oracle` has."""
 
     label: str
@@ -42,7 +42,7 @@ class Agent(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What a figure shows: where, who plays, in how many trials of language models and of classic agents, and the
+    """A figure: its environment, its agents, the numbers of trials of language models and of classic agents, and its
     tables."""
 
     title: str
@@ -78,7 +78,7 @@ _CODES = [
 ]
 
 
-def flawed(settings: Mapping[str, Any], flaws: Sequence[str], env: Mapping[str, Any] = {}) -> list[Agent]:
+def flawed_agents(settings: Mapping[str, Any], flaws: Sequence[str], env: Mapping[str, Any] = {}) -> list[Agent]:
     """LLM-PSRL on imperfect oracles."""
     return [Agent(f"LLM-PSRL, {flaw}", "llm_psrl", settings, env, _FLAWS[flaw]) for flaw in flaws]
 
@@ -92,7 +92,7 @@ FIGURES: Mapping[str, Figure] = {
                 Agent(f"LLM-PSRL, sampling at {t:g}", "llm_psrl", {"sampler_temperature": t, **_STEP})
                 for t in (0.7, 1.0, 1.2, 1.5)
             ),
-            *flawed(_STEP, ["greedy sampler", "forgetting updater"]),
+            *flawed_agents(_STEP, ["greedy sampler", "forgetting updater"]),
             Agent("Thompson, Beta(1, 1)", "thompson"),
             Agent("Thompson, true prior", "psrl"),
             Agent("UCB1", "ucb1"),
@@ -129,7 +129,7 @@ FIGURES: Mapping[str, Figure] = {
         _RIVER,
         [
             Agent("LLM-PSRL", "llm_psrl", _CACHED),
-            *flawed(_CACHED, [*_FLAWS]),
+            *flawed_agents(_CACHED, [*_FLAWS]),
             *_RIVER_BASE,
             Agent("PSRL", "psrl"),
             Agent("PSRL, alpha .1", "psrl", {"alpha": 0.1}),
@@ -143,7 +143,7 @@ FIGURES: Mapping[str, Figure] = {
         _LOCK,
         [
             Agent("LLM-PSRL", "llm_psrl"),
-            *flawed({}, ["forgetting updater"]),
+            *flawed_agents({}, ["forgetting updater"]),
             *_BASE,
             Agent("Bayes-optimal", "combination_lock"),
             *_CODES,
@@ -156,7 +156,7 @@ FIGURES: Mapping[str, Figure] = {
     "8": Figure(
         "letter Wordle",
         _WORDLE,
-        [Agent("LLM-PSRL", "llm_psrl"), *flawed({}, ["forgetting updater"]), *_BASE, *_CODES, _UNIFORM],
+        [Agent("LLM-PSRL", "llm_psrl"), *flawed_agents({}, ["forgetting updater"]), *_BASE, *_CODES, _UNIFORM],
         40,
         [regret_table("figure8", (2, 5, 6), _ENDS)],
     ),
@@ -168,7 +168,7 @@ FIGURES: Mapping[str, Figure] = {
             Agent("LLM-PSRL, downstream known", "llm_psrl", _COLD, _TOLD),
             *(
                 agent._replace(label=f"{agent.label}, downstream known")
-                for agent in flawed(_COLD, ["forgetting updater", "short-sighted planner"], _TOLD)
+                for agent in flawed_agents(_COLD, ["forgetting updater", "short-sighted planner"], _TOLD)
             ),
             *_RIVER_BASE,
             Agent("PSRL", "psrl"),
@@ -189,7 +189,7 @@ FIGURES: Mapping[str, Figure] = {
                 agent._replace(label=f"{agent.label}, 4 caves", env={"preset": "length4"})
                 for agent in (
                     Agent("LLM-PSRL", "llm_psrl", _CACHED),
-                    *flawed(_CACHED, ["short-sighted planner"]),
+                    *flawed_agents(_CACHED, ["short-sighted planner"]),
                     Agent("PSRL", "psrl"),
                     Agent("PSRL, alpha .1", "psrl", {"alpha": 0.1}),
                     _UNIFORM,
@@ -258,7 +258,7 @@ def needs_model(agent: Agent) -> bool:
 
 
 def choose_agents(figure: Figure, args: argparse.Namespace) -> Sequence[Agent]:
-    """The rows to play: those asked for that the figure has, and that this model (or none) can play."""
+    """The rows to play: the requested ones of the figure that this model (or none) can play."""
     oracle = args.model == "oracle"
     if oracle and figure.env == _SERVICE:
         raise invalid("figures.py: model", "oracle", "a language model in figure 5: the oracle reads no prose")

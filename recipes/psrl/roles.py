@@ -1,14 +1,14 @@
-"""Which role is to blame? Every role of LLM-PSRL made worse in turn, with its regret and the scores of all roles.
+"""Which role is to blame? Regret and scores of all roles of LLM-PSRL, with one role at a time made worse.
 
     python recipes/psrl/roles.py [--env river_swim] [--trials 20] [--model http:NAME --base-url URL] [--save]
     python recipes/psrl/roles.py --env combination_lock --model smollm2 --retries 0 --max-new-tokens 64 --trials 4
 
 The rows are oracles (`models:oracle`): exact, with a greedy sampler, a forgetting updater, a short-sighted planner.
-With --model they are the exact oracle, that language model in all roles, and a row for each role that it alone plays,
-the others exact: what a model loses in a role when nothing else is wrong. The scores are those of `sonde roles`
-(`sonde.evaluation.roles`): regret says that something is wrong, they say what. `unreadable` is the share of a role's
-calls that were given up, or that no reference can judge; the other scores of a role are of the rest. --sub-episodes,
---retries and --max-new-tokens make a trial shorter than the paper's, for a model that runs on a CPU.
+With --model the rows are the exact oracle, that language model in all roles, and the model in each single role with
+exact oracles in the others, which shows the loss in that role alone. The scores are those of `sonde roles`
+(`sonde.evaluation.roles`): regret shows that something is wrong, the scores show what. `unreadable` is the share of a
+role's calls that were given up, or that no reference can judge; the role's other scores are those of its other calls.
+--sub-episodes, --retries and --max-new-tokens shorten a trial, for a model that runs on a CPU.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FLAWS: Mapping[str, Mapping[str, Any]] = {
 }
 ROLES = ("updater", "sampler", "policy")
 LIMITS = ("retries", "max_new_tokens")
-"""Arguments of the agent that its options set."""
+"""Arguments of the agent that options of this script set."""
 MEASURES = (
     ("updater", "distance"), ("updater", "own"), ("updater", "forgotten"), ("updater", "excess"),
     ("sampler", "possible"), ("sampler", "consistent"), ("sampler", "error"), ("sampler", "spread"),
@@ -53,7 +53,7 @@ class Scored(NamedTuple):
 
 
 def list_players(model: Mapping[str, Any] | None) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Models by role, for each row."""
+    """The models of each row, by role."""
     rows: dict[str, dict[str, Mapping[str, Any]]] = {name: {"model": {**EXACT, **flaw}} for name, flaw in FLAWS.items()}
     if model is None:
         return rows
@@ -62,7 +62,7 @@ def list_players(model: Mapping[str, Any] | None) -> dict[str, dict[str, Mapping
 
 
 def score_player(env: sonde.Env[Any], models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> Scored:
-    """Play, and grade every call."""
+    """Play the trials and grade every call."""
     built = {role: build(config) for role, config in models.items()}
     limits = {name: n for name in LIMITS if (n := getattr(args, name)) is not None}
     agent = sonde.make("agents:llm_psrl", **built, **limits, cache=args.env == "river_swim")
@@ -84,7 +84,7 @@ def format_row(name: str, row: Scored) -> list[str | int | float | None]:
 
 
 def make_env(name: str, sub_episodes: int | None) -> sonde.Env[Any]:
-    """The environment, with this many sub-episodes (pulls, in a bandit) to a trial."""
+    """The environment with this many sub-episodes (in a bandit, pulls) per trial."""
     env = sonde.make(name)
     if sub_episodes is None:
         return env

@@ -1,7 +1,7 @@
-"""Trials of an agent, measured: cumulative regret, how problems were solved, what calls cost, how a bandit explores.
+"""Measure trials of an agent: cumulative regret, problems solved, costs of calls, exploration of a bandit.
 
-The paper gives its results as curves without numbers, so tables stand beside its words. They are printed, printed as
-JSON, or saved for the page of the paper (`docs/build_papers.py`).
+The paper shows its results as curves without numbers, so our tables accompany its words. They are printed, as text or
+JSON, and saved for the page of the paper (`docs/build_papers.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rows import Cell, save_table
 
 PAPER = "Toward Efficient Exploration by LLM Agents"
 SOLVED = ("combination_lock", "letter_wordle", "customer_service_bandit")
-"""Problems that end when they are solved."""
+"""The problems that end when they are solved."""
 
 
 class Row(NamedTuple):
@@ -40,14 +40,15 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of a figure: its name in `results/papers/psrl`, and a cell of every row by column."""
+    """A table of a figure: its name in `results/papers/psrl`, and for each column a function from a row to its cell."""
 
     name: str
     columns: Mapping[str, Callable[[Row], Cell]]
 
 
 def play_trials(env: sonde.Env[Any], agent: Any, trials: int, seed: int) -> list[Trajectory]:
-    """This many trials in worlds of the prior: tasks of both splits, several samples of each where they are too few."""
+    """Play this many trials in worlds of the prior: tasks of both splits, with several samples of each if there are too
+    few tasks."""
     tasks = [*env.tasks("train"), *env.tasks("test")]
     k = -(-trials // len(tasks))
     plan = Plan(k=k, seed=seed)
@@ -55,7 +56,7 @@ def play_trials(env: sonde.Env[Any], agent: Any, trials: int, seed: int) -> list
 
 
 def measure_agent(env: sonde.Env[Any], label: str, agent: Any, trials: int, seed: int) -> Row:
-    """Play and measure. Trials that the world failed are left out and said to be."""
+    """Play and measure. Trials that failed for outside reasons are left out and reported."""
     played = play_trials(env, agent, trials, seed)
     failed = [t.error for t in played if t.error]
     good = [t for t in played if not t.error]
@@ -89,12 +90,12 @@ def count_calls(played: Sequence[Trajectory]) -> dict[str, float | None]:
 
 
 def format_point(curve: MeanCurve, k: int) -> str:
-    """A curve after `k` sub-episodes: mean ± standard error."""
+    """A point of a curve after `k` sub-episodes: mean ± standard error."""
     return f"{curve.mean[k - 1]:.3f} ± {curve.error[k - 1]:.3f}"
 
 
 def regret_table(name: str, points: Sequence[int], more: Sequence[str]) -> Table:
-    """Cumulative regret after some sub-episodes, and other numbers of the rows."""
+    """The table of cumulative regret after some sub-episodes, and of other numbers of the rows."""
 
     def after(k: int) -> Callable[[Row], Cell]:
         return lambda row: format_point(row.regret, k)
@@ -117,7 +118,7 @@ def bandit_table(name: str, columns: Mapping[str, tuple[str, int]]) -> Table:
 
 
 def show_tables(title: str, tables: Sequence[Table], rows: Sequence[Row], args: argparse.Namespace) -> None:
-    """Print the tables, or JSON, and with --save keep them."""
+    """Print the tables, or JSON; --save also stores them."""
     made = [(t, [[cell(row) for cell in t.columns.values()] for row in rows]) for t in tables]
     if args.json:
         data = {t.name: [dict(zip(t.columns, row, strict=True)) for row in cells] for t, cells in made}
@@ -134,14 +135,14 @@ def show_tables(title: str, tables: Sequence[Table], rows: Sequence[Row], args: 
 
 
 def save_cells(name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], seed: int) -> None:
-    """Keep a table, with the command that made it."""
+    """Save a table with the command that made it."""
     options = (word for word in sys.argv[1:] if word != "--save")
     command = " ".join(["python", f"recipes/psrl/{Path(sys.argv[0]).name}", *options])
     save_table("psrl", name, command, columns, rows, [seed], time.process_time())
 
 
 def print_cells(lines: Sequence[Sequence[Cell]]) -> None:
-    """Lines in columns as wide as their longest cell."""
+    """Print lines in columns as wide as their longest cell."""
     texts = [["" if c is None else f"{c:.3f}" if isinstance(c, float) else str(c) for c in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for first, *rest in texts:

@@ -1,5 +1,5 @@
-"""Teachers of best-arm identification: `random`, `noisy` and `strong`; and `greedy`, from which a model that must count
-for itself learns which machine is the best so far. They see only what the agent sees."""
+"""Teachers of best-arm identification: `random`, `noisy` and `strong`, and `greedy`, which teaches a model that must
+count by itself which machine is the best so far. Teachers see only what the agent sees."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SLIP: Mapping[str, float] = Frozen(random=1.0, noisy=0.6, strong=0.05, greedy=0.
 
 
 def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that pulls where it has pulled least and decides for the machine most likely to be the best; a greedy
-    one pulls that, too."""
+    """A teacher that pulls the machine it has tried least, and decides for the one most likely to be the best; a greedy
+    teacher also pulls that one."""
     slip, pulls = SLIP[skill], int(env.spec.max_turns) - 1
 
     def say(state: Any, rng: Rng) -> str:
@@ -31,7 +31,7 @@ def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], st
         if due and skill == "gambler":
             won = [wins for _, wins in state.counts]
             return env.say(state.arms[won.index(min(won))])
-        wanted = best_guesses(state.counts, pulls) if due else least_tried(state.counts)
+        wanted = best_guesses(state.counts, pulls) if due else least_tried_machines(state.counts)
         return env.say(state.arms[wanted[rng.randrange(len(wanted))]])
 
     return say
@@ -45,9 +45,8 @@ def best_guesses(counts: Counts, pulls: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=100_000)
-def least_tried(counts: Counts) -> tuple[int, ...]:
-    """The machines tried least, of those that may still be the best by a wide margin: at least a tenth of the likeliest
-    one's probability."""
+def least_tried_machines(counts: Counts) -> tuple[int, ...]:
+    """The machines tried least, of those with at least a tenth of the probability of the likeliest best machine."""
     best = counts_posterior(counts, quadrature_nodes(20)).best
     alive = [i for i, p in enumerate(best) if p >= 0.1 * best.max()]
     least = min(counts[i][0] for i in alive)
@@ -55,8 +54,8 @@ def least_tried(counts: Counts) -> tuple[int, ...]:
 
 
 def phrases(env: Env[Any]) -> tuple[str, ...]:
-    """What is said again and again in the stories of preset `paprika`: the rules, every answer, what each may earn, and
-    how the next one is asked for."""
+    """The recurring phrases in the stories of preset `paprika`: rules, answers, rewards, and requests for the next
+    answer."""
     last = int(env.spec.max_turns) - 2
     found = dict.fromkeys(f"Tries left: {n}" for n in range(last + 1))
     for task in (*env.tasks("train"), env.tasks("test")[0]):

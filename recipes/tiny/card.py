@@ -97,7 +97,7 @@ def _describe_lesson(lesson: Lesson) -> str:
 
 
 def ship_model(game: Game, folders: Sequence[Path], rows: Sequence[Measured], to: Path) -> None:
-    """Copy the first folder to its place and write what was measured beside it."""
+    """Copy the first folder to its place, with the measurements."""
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(folders[0], to, ignore=shutil.ignore_patterns("gate.json", COMMAND))
     for path in to.iterdir():

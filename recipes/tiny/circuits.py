@@ -1,8 +1,9 @@
-"""Teachers of circuit decoding: which probes they make, and which tables they give.
+"""Teachers of circuit decoding: their probes and their tables.
 
-`careless` ones probe at random and give random tables; `fitting_tables` ones repeat no probe and give tables that agree
-with the outputs seen; `careful` ones take one circuit after another, probe where its tables differ most, and give
-the likeliest. Each looks at a circuit alone: what its gates leave for the others is not used, as the reference does.
+`careless` teachers probe at random and give random tables; `fitting` teachers repeat no probe and give tables
+that agree with the outputs; `careful` teachers take one circuit after another, probe where its tables differ most, and
+give the likeliest table. Each considers a circuit alone: unlike the reference, it does not infer the other circuits'
+gates.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def choose_table(env: Any, skill: str, asked: int, seen: int, rng: Rng) -> int:
 
 @cache
 def most_telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
-    """The inputs not asked for whose output is nearest to a fair coin."""
+    """The new inputs whose output is nearest to a fair coin."""
     left = fitting_tables(env, asked, seen)
     total = sum(left.values())
     gap = {
@@ -62,13 +63,13 @@ def most_telling(env: Any, asked: int, seen: int) -> tuple[int, ...]:
 
 @cache
 def fitting_tables(env: Any, asked: int, seen: int) -> Mapping[int, float]:
-    """The tables of a circuit that have these outputs, with how likely it is to be built, whatever the others are."""
+    """The tables of a circuit with these outputs, and the probability of each, regardless of the other circuits."""
     return {table: p for table, p in table_probabilities(env).items() if table & asked == seen}
 
 
 @cache
 def table_probabilities(env: Any) -> Mapping[int, float]:
-    """How likely the first circuit is to have each table."""
+    """The probability of each table for the first circuit."""
     found: dict[int, float] = {}
     for dealt, p in rules.gate_deals(env.circuit_shape, env.gate_total):
         for table, q in rules.table_distribution(env.inputs, dealt[0]).items():
@@ -77,7 +78,7 @@ def table_probabilities(env: Any) -> Mapping[int, float]:
 
 
 def phrases(env: Any) -> tuple[str, ...]:
-    """What is said in it again and again: the rules, probes, outputs, how the next one is asked for, and tables."""
+    """The recurring phrases of the game: rules, probes, outputs, requests for the next probe, and tables."""
     state, n = env.reset(env.tasks("train")[0], Rng(0)), int(env.circuits)
     probes = [rules.probe_answer(c, row, env.inputs) for c in range(n) for row in range(1 << env.inputs)]
     said = [env.intro(state, AGENT), *map(env.say, probes)]

@@ -25,19 +25,19 @@ VOCABULARY_EPISODES = 2000
 
 
 HEARD, SAID, STATED, UNSAID = range(4)
-"""What a token is: the environment's, the agent's, the truth in a statement, or what comes before it, which is not
-learned in such a row."""
+"""The kinds of tokens: the environment's, the agent's, the truth in a statement, and the tokens before a statement,
+which are not learned in such a row."""
 
 
 class Row(NamedTuple):
-    """Token ids of one conversation, and what each is."""
+    """The token ids of one conversation, and the kind of each."""
 
     ids: array[int]
     what: array[int]
 
 
 class Batch(NamedTuple):
-    """Padded ids; for each token 1 if the agent said or stated it, and the weight of predicting it."""
+    """Padded ids; for each token 1 if it is the agent's or a stated truth, and the weight of predicting it."""
 
     ids_BT: torch.Tensor
     own_BT: torch.Tensor
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 class Encoder:
-    """Messages to rows, for one tokenizer."""
+    """Encodes conversations as rows, for one tokenizer."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -67,7 +67,7 @@ class Encoder:
         return Row(ids, what)
 
     def encode_statement(self, messages: Sequence[Message], template: str, truth: str) -> Row:
-        """The row of a conversation and of a statement after it, of which the truth alone is learned."""
+        """The row of a conversation with a statement after it, of which only the truth is learned."""
         before = self.encode_row(messages).ids
         lead = self.encode_role("assistant") + self.text(template.partition(TARGET)[0])
         stated = self.text(truth)
@@ -79,7 +79,7 @@ class Encoder:
 
 
 def list_texts(game: Game, rng: Rng) -> Iterator[str]:
-    """Everything that is said in some episodes of the train split, and after a reply that cannot be read."""
+    """All texts in some episodes of the train split, and after an unreadable reply."""
     env, tasks = game.env, game.env.tasks("train")
     for _ in range(VOCABULARY_EPISODES):
         said, hidden = games.teach_episode(game, games.draw_skill(game.lessons[-1].skills, rng), rng)
@@ -92,7 +92,7 @@ def list_texts(game: Game, rng: Rng) -> Iterator[str]:
 
 
 def generate_rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Iterator[Row]:
-    """Rows of fresh episodes, without end."""
+    """Rows of new episodes, without end."""
     while True:
         said, hidden = games.teach_episode(game, games.draw_skill(lesson.skills, rng), rng, bare=lesson.bare)
         if game.context == "render":
@@ -108,7 +108,7 @@ def generate_rows(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> Ite
 
 
 def generate_course(game: Game, encoder: Encoder, rng: Rng, steps: int) -> Iterator[Batch]:
-    """The batches of all lessons, one lesson after another; the last goes on without end."""
+    """The batches of all lessons, one lesson after another; the last lesson never ends."""
     for lesson in game.lessons[:-1]:
         yield from islice(generate_batches(game, lesson, encoder, rng), round(lesson.share * steps))
     yield from generate_batches(game, game.lessons[-1], encoder, rng)
@@ -130,7 +130,7 @@ def generate_batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> 
 
 
 def make_batches(pool: Sequence[Row], pad: int, plan: Plan, rng: Rng) -> Iterator[Batch]:
-    """Batches of about `plan.tokens` tokens of these rows, those of similar length together, in a random order."""
+    """Batches of about `plan.tokens` tokens, of rows with similar lengths, in a random order."""
     cut = _cut_row(sorted(pool, key=lambda row: len(row.ids)), plan.tokens)
     rng.shuffle(cut)
     for chunk in cut:
@@ -138,7 +138,7 @@ def make_batches(pool: Sequence[Row], pad: int, plan: Plan, rng: Rng) -> Iterato
 
 
 def _cut_row(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
-    """Neighbours together, as many as fit."""
+    """Split the rows into batches of neighbours, as many rows each as fit."""
     found: list[Sequence[Row]] = []
     at = 0
     while at < len(pool):

@@ -1,12 +1,12 @@
-"""Whether the demo's training helps with every seed: success before and after, at temperatures 1 and 0.
+"""Test whether the demo's training helps with every seed: success before and after, at temperatures 1 and 0.
 
     python recipes/tiny/cure.py [--seeds 0 1 2] [--steps 12] [--tests 200] [--to runs/cure.json]
 
 `sonde-tiny-habit` plays `best_arm`, preset `small`: it tries three machines, and then mostly names the one that has won
-least. It trains as in `make demo` and in `sonde train grpo --model sonde-tiny-habit` (GRPO with the settings that are
-chosen for it), once per seed, which decides tasks, worlds and sampled tokens. All seeds are tested in the same worlds,
-those of the test split; an interval is over its tasks. One thread. CPU seconds are of the training alone, evaluations
-on held-out tasks included.
+least. It trains as in `make demo` and in `sonde train grpo --model sonde-tiny-habit` (GRPO with the settings that sonde
+chooses), once per seed, which determines tasks, worlds and sampled tokens. All seeds are tested in the same worlds,
+those of the test split; intervals are over its tasks. The script uses one thread. CPU seconds are those of the
+training, including its evaluations on held-out tasks.
 """
 
 from __future__ import annotations

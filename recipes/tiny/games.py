@@ -1,7 +1,7 @@
-"""What a sonde-tiny model is trained on: an environment, its context, teachers, and a training plan.
+"""The training of each sonde-tiny model: an environment, its context, teachers, and a plan.
 
-A teacher has a skill level, drawn once per episode. The mixture of levels makes a beginner that has seen everything a
-good player does: at temperature 1 it plays like the mixture, and training on its own play can select the skill.
+A teacher has a skill level, drawn once per episode. The mixture of levels gives a beginner that has seen all moves of a
+good player: at temperature 1 it plays like the mixture, and training on its own play can select the skill.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Taught(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """A part of the training: its share of the steps, how often each skill teaches, whether the rules are left out
-    (they are the same in every episode and cost time), and the share of episodes of which the truth is stated: at some
-    moments of them, as many as the plan has turns. A `drill_lessons` has no teachers: see `Game.drill`."""
+    """A part of the training: its share of the steps, the frequency of each skill, whether the rules are left out (they
+    are the same in every episode and cost time), and the share of episodes that state the truth, at as many moments as
+    the plan has turns. A drill has no teachers: see `Game.drill`."""
 
     share: float
     skills: Mapping[str, float]
@@ -46,10 +46,10 @@ class Lesson(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long and how fast to train. `turns`: how many turns of an episode are kept where each is a row of its own;
-    `told`: the weight of tokens that the environment says, those of the agent have 1; `stated`: that of a truth that is
-    stated, one word among many; `half`: compute in bfloat16, with Muon, whose own steps are, which takes a CPU without
-    bfloat16 ten times as long."""
+    """The length and speed of the training. `turns`: the number of turns per episode to use if each is a row of its
+    own; `told`: the weight of the environment's tokens (those of the agent have 1); `stated`: the weight of a stated
+    truth, which is one word among many; `half`: compute in bfloat16, with Muon, whose own steps are in bfloat16, which
+    takes a CPU without bfloat16 ten times as long."""
 
     steps: int
     tokens: int = 1024
@@ -62,42 +62,42 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Game:
-    """One environment. `context` is that of `agents:llm`; the last of the lessons makes the novice."""
+    """One environment. `context` is that of `agents:llm`; the last lesson makes the beginner."""
 
     title: str
     env: Env[Any]
     context: str
     window: int
-    """Tokens that the longest episode may have."""
+    """Maximum tokens of an episode."""
     plan: Plan
     lessons: tuple[Lesson, ...]
     teacher: Callable[[Env[Any], str, Rng], Teacher]
     fine: Callable[[Mapping[str, Any]], bool]
-    """Whether the `info` of an act says that what was said could be read."""
+    """Whether the `info` of an act says that the message was readable."""
     reference: str
     floors: Mapping[str, sonde.Policy]
-    """Players that know nothing of the game but its rules, by what a table calls them."""
+    """Players that know only the rules of the game, by their name in tables."""
     rules: str
-    """What separates the rules from what follows them in the first message."""
+    """The text that separates the rules from the rest of the first message."""
     worlds: str
-    """What is held out and what is not, in a sentence for the card."""
+    """A sentence for the card that says what is held out."""
     phrases: tuple[str, ...] = ()
-    """What is a token of its own, besides words."""
+    """The phrases that are single tokens."""
     splits: tuple[str, ...] = ("train",)
-    """Whose worlds teachers play in."""
+    """The environment of the teachers."""
     reply: Callable[[Mapping[str, Any]], str] | None = None
-    """What the other seat says, by its private facts, where there is one."""
+    """The reply of the other seat, from its private facts, if there is one."""
     drill: Callable[[Env[Any], Rng], Sequence[Taught]] | None = None
-    """A batch of beginnings of games, all as long, of which the truth is stated: many short ones teach a belief in
-    fewer steps than whole games do."""
+    """A batch of beginnings of games, of equal length, that state the truth: many short ones teach a belief in fewer
+    steps than whole games do."""
     max_new_tokens: int = 8
-    """That the longest answer may have."""
+    """Maximum tokens of an answer."""
     statement: str = ""
-    """Where the model is to have beliefs: a template of `sonde.beliefs.elicitation`, which it learns to complete with
-    the truth, at any time of a game. Only the truth in it is learned, so that the model never says it of itself."""
+    """For a model with beliefs: a template of `sonde.beliefs.elicitation`, which it learns to complete with the truth
+    at any time of a game. Only the truth in it is learned, so that the model never says the template in play."""
 
     called: str = ""
-    """What follows `sonde-tiny-` in its name, if not the environment's."""
+    """The part of the model's name after `sonde-tiny-`, if it is not the environment's name."""
 
     @property
     def name(self) -> str:
@@ -105,9 +105,9 @@ class Game:
 
 
 def teach_episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Taught:
-    """One episode of a teacher, as the agent's messages, `bare` without the rules. In context `render` every turn is a
-    conversation of its own: the messages are those of all turns, pair after pair. How a lost game ended is heard only
-    where it is stated what was to be found."""
+    """Play one episode of a teacher; return the agent's messages, with `bare` without the rules. In context `render`
+    every turn is a conversation of its own, so the messages are pairs, one per turn. The end of a lost game is included
+    only if the episode states the truth."""
     env, state = game.env, start_episode(game, rng)
     hidden, teacher, said = env.hypothesis(state), game.teacher(env, skill, rng), list[Message]()
 
@@ -129,7 +129,7 @@ def teach_episode(game: Game, skill: str, rng: Rng, *, bare: bool = False) -> Ta
 
 
 def start_episode(game: Game, rng: Rng) -> Any:
-    """A world of the splits that the model may see."""
+    """Begin an episode in a world of the splits that the model may see."""
     splits = [game.env.tasks(split) for split in game.splits]
     at = rng.randrange(sum(map(len, splits)))
     for tasks in splits:
@@ -140,7 +140,7 @@ def start_episode(game: Game, rng: Rng) -> Any:
 
 
 def draw_skill(skills: Mapping[str, float], rng: Rng) -> str:
-    """A skill, by how often it teaches."""
+    """Draw a skill by its frequency."""
     return pick_weighted([(share, skill) for skill, share in skills.items()], rng)
 
 
@@ -162,7 +162,7 @@ def best_arm_game() -> Game:
 
 
 def habit_game() -> Game:
-    """A player with a bad habit, which training on its own play can cure, at temperature 0, too."""
+    """A player with a bad habit that training on its own play can cure, also at temperature 0."""
     return replace(
         best_arm_game(),
         called="habit",

@@ -35,7 +35,7 @@ SPREAD_TASKS, SAMPLES, OPENING = 10, 20, 10
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """Success of one player, the share of its turns that could be read, and its speed."""
+    """Success of one player, the share of its readable turns, and its speed."""
 
     success: Estimate
     fine: float
@@ -45,7 +45,7 @@ class Played:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What the gate looks at."""
+    """The measurements for the gate."""
 
     seed: int
     """Of the training."""
@@ -59,7 +59,7 @@ class Measured:
 
 
 def make_player(game: Game, folder: Path | str, temperature: float = 1.0) -> sonde.Policy:
-    """The model in the agent's seat, as users would put it there."""
+    """The model in the agent's seat, as users put it there."""
     model = sonde.make("models:hf", model=str(folder), max_batch=256)
     return sonde.make(
         "agents:llm",
@@ -78,7 +78,7 @@ def spread_tasks(game: Game, n: int) -> Sequence[Task]:
 
 
 def play_episodes(game: Game, policy: sonde.Policy, n: int, seed: int = 0) -> Played:
-    """`n` episodes or more: every task once, or as often as it takes."""
+    """Play at least `n` episodes: every task equally often."""
     chosen = spread_tasks(game, n)
     k = -(-n // len(chosen))
     began = time.perf_counter()
@@ -106,7 +106,7 @@ def measure_variety(game: Game, policy: sonde.Policy) -> list[int]:
 
 
 def measure_model(game: Game, folder: Path, episodes: int) -> Measured:
-    """Play all that the gate needs: the model, random legal play and the reference, on the same tasks."""
+    """Play and measure the model, random legal play and the reference on the same tasks."""
     seen = measure_variety(game, make_player(game, folder))
     return Measured(
         seed=json.loads((folder / "training.json").read_text())["seed"],
@@ -125,7 +125,7 @@ def save_measurements(found: Measured, folder: Path) -> None:
 
 
 def load_measurements(folder: Path) -> Measured:
-    """What was measured and saved in a folder."""
+    """Load the measurements in a folder."""
 
     def load_played(row: dict[str, Any]) -> Played:
         return Played(**{**row, "success": Estimate(**row["success"])})
@@ -136,7 +136,7 @@ def load_measurements(folder: Path) -> Measured:
 
 
 def list_failures(found: Measured) -> list[str]:
-    """What a model misses; empty if it passes."""
+    """The conditions that a model fails; empty if it passes."""
     warm, top = found.warm, found.top
     floors = {label: floor.success for label, floor in found.floors.items()}
     rules = {

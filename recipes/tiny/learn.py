@@ -1,8 +1,7 @@
 """The network and its training from scratch: next-token prediction on the teachers' observations and answers.
 
 Source of the architecture: Llama (RMS norm, rotary positions, SwiGLU) with tied embeddings. Ours: the sizes and the
-schedule. Weights are float32; computation is bfloat16 if the plan
-says so.
+schedule. Weights are float32; computation is in bfloat16 if the plan says so.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ WARMUP = 50
 SAVE = 500
 """Steps between checkpoints."""
 LAST = 0.05
-"""What is left of the learning rate at the end."""
+"""The final learning rate, as a share of the highest."""
 
 Report = Callable[[int, float, float], None]
 """Called with the step, the mean loss of the agent's tokens since the last call, and the CPU seconds so far."""
 
 
 class Trained(NamedTuple):
-    """A trained model, the tokens it was trained on, its last loss, and what the training alone cost."""
+    """A trained model, the number of training tokens, its last loss, and the CPU seconds of the training alone."""
 
     model: Any
     tokens: int
@@ -42,7 +41,7 @@ class Trained(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a network: its width, that of its feed-forward layers, and how many layers and heads it has."""
+    """The size of a network: its width, the width of its feed-forward layers, and the numbers of layers and heads."""
 
     width: int = 96
     inner: int = 256
@@ -85,8 +84,8 @@ def train_network(
     report: Report,
     checkpoint: Path | None = None,
 ) -> Trained:
-    """`steps` updates; the learning rate rises over the first ones and then falls linearly to a twentieth. With a
-    `checkpoint` file, an interrupted training continues there: the batches that it has seen are skipped."""
+    """Train for `steps` updates. The learning rate rises over the first ones and then falls linearly to a twentieth.
+    With a `checkpoint` file, an interrupted training continues there and skips the batches that it has seen."""
     own, own_loss, loss = 0.0, 0.0, 0.0
     optimisers = make_optimizers(model, plan.rate, plan.half)
     done, tokens, spent = _load_checkpoint(checkpoint, model, optimisers)
@@ -130,8 +129,8 @@ def _save_checkpoint(
 def _load_checkpoint(
     file: Path | None, model: Any, optimisers: Sequence[torch.optim.Optimizer]
 ) -> tuple[int, int, float]:
-    """Take the weights and the optimisers' states from the file; the steps, tokens and CPU seconds that it took to get
-    there, zeros where there is none."""
+    """Load the weights and the optimisers' states from the file; return the steps, tokens and CPU seconds so far, zeros
+    if there is no file."""
     if file is None or not file.is_file():
         return 0, 0, 0.0
     found = torch.load(file, weights_only=True)
@@ -142,9 +141,8 @@ def _load_checkpoint(
 
 
 def make_optimizers(model: Any, rate: float, half: bool) -> tuple[torch.optim.Optimizer, ...]:
-    """Muon (Jordan et al. 2024), its steps scaled to the size of AdamW's, for the matrices of the layers; AdamW for
-    embeddings and norms. Muon computes in
-    bfloat16: without it, AdamW alone."""
+    """Muon (Jordan et al. 2024), with steps scaled to the size of AdamW's, for the matrices of the layers; AdamW for
+    embeddings and norms. Muon computes in bfloat16; without bfloat16, AdamW alone."""
     if not half:
         return (torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01),)
     matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]

@@ -15,7 +15,7 @@ SLIP: Mapping[str, float] = Frozen(random=1.0, possible=0.4, likeliest=0.0)
 
 
 def make_teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that remembers what it has entered and how that was judged."""
+    """A teacher that remembers its digits and their judgements."""
     left = fitting_codes(env)
 
     def say(state: Any, rng: Rng) -> str:
@@ -33,12 +33,12 @@ def make_teacher(env: Any, skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
 
 @cache
 def fitting_codes(env: Any, place: int = 0, digit: str = "", told: str = "") -> int:
-    """The codes, as bits, in which a digit in this place is judged so; without a digit all codes."""
+    """The codes, as bits, that give a digit in this place this judgement; without a digit, all codes."""
     return sum(1 << i for i, code in enumerate(env.all_codes()) if not digit or mark_symbol(code, place, digit) == told)
 
 
 def phrases(env: Any) -> tuple[str, ...]:
-    """What is said in it again and again: the rules, the digits, how each is judged, and what asks for the next."""
+    """The recurring phrases of the game: rules, digits, judgements, and requests for the next digit."""
     state = env.reset(env.tasks("train")[0], Rng(0))
     rules, _, first = env.intro(state, AGENT).rpartition("\n\n")
     found = dict.fromkeys([*rules.split("\n"), first, *map(env.say, env.allowed_symbols)])

@@ -12,15 +12,16 @@ from sonde.envs.maze.grid import MOVES, goal_distances, move_cell, open_directio
 
 SKILLS: Mapping[str, float] = Frozen(blind=0.2, short=0.4, far=0.4)
 SIGHT: Mapping[str, tuple[int, int]] = Frozen(blind=(0, 0), short=(1, 2), far=(2, 4))
-"""Between which limits the steps to the goal from which a teacher goes straight to it are drawn, once per episode."""
+"""The limits of a teacher's sight, in steps to the goal; the teacher's own sight is drawn once per episode."""
 SLIP = 0.3
-"""The highest rate of moves at random, into walls too; a teacher's own is drawn below it, once per episode."""
+"""The maximum rate of random moves, including those into walls; a teacher's own rate is drawn below it, once per
+episode."""
 BACK: Mapping[str, str] = Frozen(up="down", down="up", left="right", right="left")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenWays(sonde.ProgramPolicy):
-    """A floor that never walks into a wall: one of the open ways that it is told, at random."""
+    """A floor that never walks into a wall: it takes a random one of the open ways."""
 
     def act_now(self, view: sonde.View) -> sonde.Action:
         ways = view.messages[-1].content.rpartition("Open: ")[2].rstrip(".").split(", ")
@@ -28,7 +29,7 @@ class OpenWays(sonde.ProgramPolicy):
 
 
 def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], str]:
-    """A teacher that takes any open way but the one back, until the goal is in sight."""
+    """A teacher that takes random open ways, except the way back, until the goal is in sight."""
     low, high = SIGHT[skill]
     sight, slip = low + rng.randrange(high - low + 1), SLIP * rng.random()
     came = ""
@@ -47,7 +48,7 @@ def make_teacher(env: Env[Any], skill: str, rng: Rng) -> Callable[[Any, Rng], st
 
 
 def wandering_moves(state: Any, sight: int, came: str) -> tuple[str, ...]:
-    """The ways a wanderer chooses from, having come by the way `came`: back only at a dead end."""
+    """The ways that a wanderer may take after it came by the way `came`: back only at a dead end."""
     left = goal_distances(state.layout, state.goal)
     ways = open_directions(state.layout, state.place)
     if left[state.place] <= sight:

@@ -29,7 +29,7 @@ from sonde.train.training_folder import COMMAND
 
 
 def build_model(game: Game, seed: int, steps: int) -> tuple[Trained, corpus.Encoder]:
-    """Tokenizer, data and training."""
+    """Make the tokenizer and the data, and train the model."""
     words = corpus.list_texts(game, Rng(0, "tiny", game.env.name, "words"))
     encoder = corpus.Encoder(vocab.make_tokenizer(words, game.window, game.phrases))
     tok = encoder.tokenizer
@@ -51,8 +51,9 @@ def show_progress(steps: int) -> learn.Report:
 
 
 def save_model(trained: Trained, encoder: corpus.Encoder, folder: Path, game: Game, seed: int, typed: str) -> None:
-    """The folder that `models:hf` loads, what was `typed`, and how it came about in `training.json`. CPU seconds are
-    those of the whole process: imports, vocabulary, play of the teachers and training."""
+    """Write the folder that `models:hf` loads, with the command as `typed`, and the facts of the training in
+    `training.json`. CPU seconds are those of the whole process: imports, vocabulary, play of the teachers and
+    training."""
     trained.model.config.use_cache = True
     trained.model.generation_config.use_cache = True
     trained.model.save_pretrained(folder)

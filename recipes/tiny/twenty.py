@@ -1,7 +1,7 @@
 """Teachers of twenty questions, preset small: `careless` and `attentive`, with a fixed bank of questions.
 
-They know the facts about every thing, and use the replies. A careless teacher asks random questions of the bank, with
-repetitions; an attentive one the best of a few new questions. Neither asks as well as the reference.
+Both know the facts about every thing, and use the replies. A careless teacher asks random questions of the bank, with
+repetitions; an attentive one asks the best of a few new questions. Neither asks as well as the reference.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from sonde.envs.twenty_questions.user import true_reply
 
 SKILLS: Mapping[str, float] = Frozen(careless=0.8, attentive=0.2)
 FEW = 3
-"""Questions that an attentive teacher chooses from."""
+"""The number of questions among which an attentive teacher chooses."""
 EARLY, SURE = 0.06, 0.5
-"""How often a teacher guesses where more than one thing is possible, and where one is left."""
+"""The probability of a guess while several things are possible, and when one is left."""
 BANK = (
     "Is it dangerous?", "Is it soft?", "Does its name have more than five letters?", "Does it weigh more than 1 kg?",
     "Does it have bones?", "Does it weigh more than 50 kg?", "Does it start with the letter C?", "Does it have seeds?",
@@ -27,18 +27,18 @@ BANK = (
     "Is it natural?", "Is it an animal?", "Is it a mammal?", "Is it a fruit?", "Is it a tool?", "Is it a vehicle?",
     "Is it a musical instrument?", "Does it have wheels?",
 )  # fmt: skip
-"""Fifteen of them are enough to tell all things apart."""
+"""Fifteen of them are enough to distinguish all things."""
 
 
 @cache
 def possible_things(env: Env[Any]) -> tuple[str, ...]:
-    """All that may be the secret, of every split."""
+    """All possible secrets, of every split."""
     return tuple(str(h) for h in env.filter(Frozen()).belief().hypotheses)
 
 
 @cache
 def reply_masks(env: Env[Any], question: str) -> tuple[int, ...]:
-    """The things by what is replied of them, as masks."""
+    """Map each reply to the things that get it, as a mask."""
     found: dict[str, int] = {}
     for i, name in enumerate(possible_things(env)):
         told = reply(question, name)
@@ -69,7 +69,7 @@ Said = list[tuple[Literal["user", "assistant"], str]]
 
 
 def drill_questions(env: Env[Any], rng: Rng) -> list[tuple[Said, str]]:
-    """Secrets with true replies to questions at random, as many for each of the batch, without the rules."""
+    """Draw secrets with true replies to random questions, equally many for each of the batch, without the rules."""
     n = 1 + rng.randrange(int(env.spec.max_turns))
     found: list[tuple[Said, str]] = []
     for _ in range(128 if n <= 4 else 64):
@@ -88,7 +88,7 @@ def reply(question: str, secret: str) -> str:
 
 
 def phrases(env: Any) -> tuple[str, ...]:
-    """What is said in it again and again: the rules but for the number of turns, questions, guesses and replies."""
+    """The recurring phrases of the game: the rules without the number of turns, questions, guesses and replies."""
     state = env.reset(env.tasks("train")[0], Rng(0))
     rules = env.intro(state, AGENT).replace(f" {env.spec.max_turns} ", "\n").replace(". ", ".\n").splitlines()
     over = env.say_pieces["timeout"].format(reply="").strip()

@@ -1,7 +1,7 @@
 """The tokenizer and the chat template of a sonde-tiny model: one token per word, number and sign of one environment.
 
-The vocabulary covers the texts that the environment shows or reads; anything else becomes `<unk>`. White space is not
-kept, so decoded texts have single spaces. Roles and the end of a message are special tokens, and a chat only grows: the
+The vocabulary covers the texts that the environment shows or reads; anything else becomes `<unk>`. White space is
+lost, so decoded texts have single spaces. Roles and the end of a message are special tokens, and a chat only grows: the
 next turn extends the tokens of the last one. Common phrases of a game may be single tokens, so that a tiny model learns
 their meaning rather than their spelling.
 """
@@ -24,7 +24,7 @@ TOKEN = r"</?\w+>|\w+|[^\w\s]"
 
 
 def make_splitter(phrases: Sequence[str] = ()) -> Any:
-    """Cuts a text into phrases and tokens and drops the white space between them."""
+    """Make a splitter that cuts a text into phrases and tokens and drops the white space between them."""
     from tokenizers import Regex, pre_tokenizers
 
     known = [_add_bounds(phrase) for phrase in sorted(phrases, key=len, reverse=True)]
@@ -32,14 +32,14 @@ def make_splitter(phrases: Sequence[str] = ()) -> Any:
 
 
 def _add_bounds(phrase: str) -> str:
-    """A phrase that is not part of a word: not the `red` of `tired`."""
+    """The pattern of a phrase that is not part of a word: not the `red` of `tired`."""
     begins = r"(?<!\w)" if phrase[0].isalnum() else ""
     ends = r"(?!\w)" if phrase[-1].isalnum() else ""
     return begins + re.escape(phrase) + ends
 
 
 def list_words(texts: Iterable[str], phrases: Sequence[str] = ()) -> list[str]:
-    """Every token of these texts and the numbers from 0 to 20, in an order of their own."""
+    """All tokens of these texts and the numbers from 0 to 20, in a fixed order."""
     cut = make_splitter(phrases)
     found = {token for text in texts for token, _ in cut.pre_tokenize_str(text)}
     return sorted(found.union(NUMBERS), key=lambda token: (not token.isdigit(), token.zfill(4)))

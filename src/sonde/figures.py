@@ -132,10 +132,10 @@ def _rename(run: EvaluatedRun, names: Mapping[str, str]) -> EvaluatedRun:
 def _free_name(name: str, taken: Mapping[str, Drawing]) -> str:
     """The name, with a number if another configuration of the environment has taken it."""
     name = "".join(c if c.isalnum() or c in "._-" else "-" for c in name)
-    return next(free for free in _numbered(name) if free not in taken)
+    return next(free for free in _number_names(name) if free not in taken)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     yield name
     n = 2
     while True:

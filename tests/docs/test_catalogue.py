@@ -35,7 +35,7 @@ def test_every_agent_has_a_page_that_is_up_to_date() -> None:
     for name in sonde.names("agents"):
         page = (DOCS / "agents" / f"{name}.md").read_text("utf-8")
         assert f"| [{name}]({name}.md)" in written["index.md"] and page.startswith(f"# {name}\n")
-        assert "env" not in known.get(name, {}) or build["shown"](name, known[name]) in page
+        assert "env" not in known.get(name, {}) or build["describe_curve"](name, known[name]) in page
     drawn = {name for name, told in known.items() if "env" in told}
     assert drawn == json.loads(build["DATA"].read_text("utf-8")).keys()
     assert drawn | {name for name, told in known.items() if "curveless" in told} == set(sonde.names("agents"))

@@ -36,7 +36,9 @@ def pages(wanted: Callable[[str], bool]) -> list[Any]:
 @each("page", pages(OUTPUTS["has_examples"]))
 def test_examples_run_and_print_what_is_shown(page: Path) -> None:
     text = page.read_text("utf-8")
-    assert OUTPUTS["filled"](text).splitlines() == text.splitlines(), "out of date: run `python docs/build_outputs.py`"
+    assert OUTPUTS["fill_outputs"](text).splitlines() == text.splitlines(), (
+        "out of date: run `python docs/build_outputs.py`"
+    )
 
 
 FILE = "<!-- file: shown.py -->\n```python\nx = 5\n```\n\n"
@@ -52,21 +54,21 @@ FILE = "<!-- file: shown.py -->\n```python\nx = 5\n```\n\n"
 )
 def test_wrong_output_is_replaced(page: str, wrong: str) -> None:
     assert wrong in page
-    assert wrong not in OUTPUTS["filled"](page)
+    assert wrong not in OUTPUTS["fill_outputs"](page)
 
 
 def test_examples_that_fail_are_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        OUTPUTS["filled"]("```python\n1 / 0\n```\n")
+        OUTPUTS["fill_outputs"]("```python\n1 / 0\n```\n")
     with pytest.raises(SystemExit, match="no text block"):
-        OUTPUTS["filled"]("```python\nprint(1)\n```\n")
+        OUTPUTS["fill_outputs"]("```python\nprint(1)\n```\n")
     with pytest.raises(SystemExit, match="not run"):
-        OUTPUTS["filled"]("```console\n$ make demo\n```\n")
+        OUTPUTS["fill_outputs"]("```console\n$ make demo\n```\n")
 
 
 def test_what_is_not_run_is_left_alone() -> None:
     page = "<!-- not run -->\n```console\n$ false\nas it was\n```\n"
-    assert OUTPUTS["filled"](page) == page
+    assert OUTPUTS["fill_outputs"](page) == page
 
 
 @each("page", pages(bool))
@@ -98,7 +100,9 @@ def sonde_lines() -> list[Any]:
     for page in PAGES:
         text = page.read_text("utf-8")
         shell = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)).splitlines()
-        parts = [part.strip() for line in (*OUTPUTS["commands"](text), *shell) for part in re.split(r" \| | && ", line)]
+        parts = [
+            part.strip() for line in (*OUTPUTS["list_commands"](text), *shell) for part in re.split(r" \| | && ", line)
+        ]
         found += [pytest.param(part, id=f"{page.name}: {part}") for part in parts if part.startswith("sonde ")]
     return found
 

@@ -28,5 +28,5 @@ def test_the_picture_shows_the_posterior_of_the_game() -> None:
         assert dots.count("open") == len(question.before.hypotheses) + len(possible), name
         assert dots.count("out") == len(question.before.hypotheses) - len(possible), name
         words = " ".join(text.text or "" for text in svg.iter("{http://www.w3.org/2000/svg}text"))
-        assert f"+{question.gained:.1f} bits" in words and question.asked in words
+        assert f"+{question.gain:.1f} bits" in words and question.asked in words
         assert all(city.partition(",")[0] in words for city in possible)

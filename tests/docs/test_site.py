@@ -30,9 +30,9 @@ def test_the_reference_has_every_name_of_the_package() -> None:
 
 
 def test_long_signatures_have_a_parameter_per_line() -> None:
-    wrapped = hooks()["_wrapped"]
-    assert wrapped("f(a: int) -> None") == "f(a: int) -> None"
-    assert wrapped("f(a: dict[str, int], b) -> tuple[int]", 10) == "f(\n    a: dict[str, int],\n    b,\n) -> tuple[int]"
+    wrap = hooks()["_wrap_signature"]
+    assert wrap("f(a: int) -> None") == "f(a: int) -> None"
+    assert wrap("f(a: dict[str, int], b) -> tuple[int]", 10) == "f(\n    a: dict[str, int],\n    b,\n) -> tuple[int]"
 
 
 @each("name", lambda: hooks()["API"])

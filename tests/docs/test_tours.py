@@ -24,7 +24,10 @@ WEIGHTS = ("trainer",)
 @pytest.mark.parametrize("path", TOURS, ids=lambda path: path.stem)
 def test_a_tour_prints_what_it_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    held, found = BUILD["printed"](json.loads(path.read_text("utf-8"))["cells"]), BUILD["printed"](BUILD["run"](path))
+    held, found = (
+        BUILD["list_outputs"](json.loads(path.read_text("utf-8"))["cells"]),
+        BUILD["list_outputs"](BUILD["run"](path)),
+    )
     if path.stem in WEIGHTS:
         held, found = ([re.sub(r"[-+]?\d+(\.\d+)?", "#", text) for text in texts] for texts in (held, found))
     assert found == held, f"run `python docs/build_tours.py {path.stem}`"
@@ -36,7 +39,7 @@ def test_a_tour_was_run_in_order(path: Path) -> None:
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert len(code) >= 5
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    assert any(BUILD["printed"](cells)) and any(cell["cell_type"] == "markdown" for cell in cells)
+    assert any(BUILD["list_outputs"](cells)) and any(cell["cell_type"] == "markdown" for cell in cells)
 
 
 def test_there_is_a_tour_for_every_reader() -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.guess_my_city.atlas import City, load_atlas
-from sonde.envs.guess_my_city.guesses import cities_named
+from sonde.envs.guess_my_city.guesses import find_named_cities
 from sonde.envs.guess_my_city.resident import (
     BOTH,
     FIRST,
@@ -89,7 +89,7 @@ NOTHING = ("unknown", "invalid", "refuse")
 
 
 def city(item: dict[str, Any]) -> City:
-    mask = cities_named(f"{name_key(item['city'])} {name_key(item['country'])}")
+    mask = find_named_cities(f"{name_key(item['city'])} {name_key(item['country'])}")
     assert mask and not mask & (mask - 1), item
     return load_atlas().cities[mask.bit_length() - 1]
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-BOM = "\ufeff"
-
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, composed (Unicode form NFC), without a byte order mark and with `\n` line ends. Raises

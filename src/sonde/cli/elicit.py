@@ -136,15 +136,15 @@ class _Episodes:
             raise UserError(f"{self.run.folder}: no finished episodes")
 
     @property
-    def _finished(self) -> TrajectoryDataset:
+    def _finished_episodes(self) -> TrajectoryDataset:
         return self.run.trajectories.select_where("error = ''", order=BY_KEY)
 
     @property
     def ids(self) -> list[str]:
-        return [entry.id for entry in self._finished.index_entries()]
+        return [entry.id for entry in self._finished_episodes.index_entries()]
 
     def __iter__(self) -> Iterator[Trajectory]:
-        return iter(self._finished)
+        return iter(self._finished_episodes)
 
     @property
     def env(self) -> Env[Any]:

@@ -204,7 +204,7 @@ class TrainCommand(_TrainingOptions):
             else PRESETS[settings].for_objective(objective)
         )
         self._check_used(objective, known.is_online, known.recorded)
-        filed = with_seats(self._filed, model_seats(self.user, self.judge, self.user_url, None))
+        filed = with_seats(self._config_content, model_seats(self.user, self.judge, self.user_url, None))
         if settings is None and known.is_online:
             envs = [game.env for game in self._make_games(filed.get("seats", {}), objective, known)]
             known = choose_training(objective, facts, device, envs)
@@ -231,7 +231,7 @@ class TrainCommand(_TrainingOptions):
             out.print(_describe_best(self.folder, done.history), highlight=False)
 
     @cached_property
-    def _filed(self) -> dict[str, Json]:
+    def _config_content(self) -> dict[str, Json]:
         """The content of the configuration file."""
         found = read_config(self.config) if self.config else {}
         for name, value in found.items():
@@ -243,7 +243,9 @@ class TrainCommand(_TrainingOptions):
 
     def _check_used(self, objective: str, online: bool, recorded: bool) -> None:
         """Refuse options that this objective does not use."""
-        changed = {parse_assignment(assignment).path[0] for assignment in self.overrides or ()} | self._filed.keys()
+        changed = {
+            parse_assignment(assignment).path[0] for assignment in self.overrides or ()
+        } | self._config_content.keys()
         only_online = {
             "--preset": self.preset, "--max-turns": self.max_turns, "--tasks-file": self.tasks_files,
             "--tasks": self.n_tasks is not None, "--shown": self.shown, "--server": self.server, "--user": self.user,
@@ -318,7 +320,7 @@ class TrainCommand(_TrainingOptions):
     def _make_games(self, seats: Seats, objective: str, chosen: Training) -> list[Game]:
         """The games to train on: the environments of the command line, or else those of the file, with the arguments
         that these settings play them with."""
-        filed = self._filed
+        filed = self._config_content
         entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
         entries = entries or [{"name": name} for name in chosen.plays if self.model in SHIPPED]
         if not entries:

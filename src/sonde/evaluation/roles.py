@@ -314,7 +314,7 @@ def _mean_of(calls: Callable[[RoleGrades], Iterable[float]], *bounds: float) -> 
     return measure
 
 
-def _pooled(kind: str, of: Callable[[Sequence[float]], float], high: float) -> Measure:
+def _make_pooled_measure(kind: str, of: Callable[[Sequence[float]], float], high: float) -> Measure:
     """A number of all ranks together; its interval by the jackknife over tasks."""
 
     def measure(rows: Rows) -> Estimate | None:
@@ -367,9 +367,9 @@ _UPDATE_MEASURES: Mapping[str, Measure] = {
 _SAMPLE_MEASURES: Mapping[str, Measure] = {
     "possible": _mean_of(lambda g: [float(s.possible) for s in g.samples], 0.0, 1.0),
     "consistent": _mean_of(lambda g: [float(s.consistent) for s in g.samples], 0.0, 1.0),
-    "error": _pooled("ranks", rank_error, 1.0),
-    "spread": _pooled("ranks", rank_spread, 3.0),
-    "true error": _pooled("true_ranks", rank_error, 1.0),
+    "error": _make_pooled_measure("ranks", rank_error, 1.0),
+    "spread": _make_pooled_measure("ranks", rank_spread, 3.0),
+    "true error": _make_pooled_measure("true_ranks", rank_error, 1.0),
 }
 _POLICY_MEASURES: Mapping[str, Measure] = {
     "optimal": _mean_of(lambda g: [float(p.optimal) for p in g.policies], 0.0, 1.0),

@@ -368,7 +368,7 @@ class _Pipeline:
         play = [self._plan_play(game) for game in games]
         evaluations = [
             PlannedRun("evaluate", prepare_run(self._evaluation_config(i, "base", c.model)), n)
-            for i in self._tested
+            for i in self._tested_numbers
             for n in (1 + c.rounds * len(c.stages),)
         ]
         return [*play, *evaluations]
@@ -489,7 +489,7 @@ class _Pipeline:
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 
     @property
-    def _tested(self) -> range:
+    def _tested_numbers(self) -> range:
         """The numbers of the environments that are evaluated."""
         return range(0 if self.config.tested == "all" else len(self.config.envs), len(self.configs))
 
@@ -510,11 +510,11 @@ class _Pipeline:
     def _evaluate_stage(self, name: str, model: str) -> StageResult:
         c = self.config
         folder = (self.folder if self.shared is None or name != "base" else self.shared) / "evaluation" / name
-        folders = [folder / self.names[i] for i in self._tested]
+        folders = [folder / self.names[i] for i in self._tested_numbers]
         lacking = [here for here in folders if not (here / EVALUATION).is_file()]
         if lacking:
             self._publish(model, name)
-        for i, here in zip(self._tested, folders, strict=True):
+        for i, here in zip(self._tested_numbers, folders, strict=True):
             if here in lacking:
                 prepared = prepare_run(self._evaluation_config(i, name, model))
                 self._follow(prepared.policies[AGENT])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sonde
-from sonde.envs.car_dealer.negotiation import Talk, price_limit
+from sonde.envs.car_dealer.negotiation import TalkSummary, price_limit
 from sonde.runs.rollout import collect_trajectories
 
 
@@ -15,6 +15,6 @@ def test_sells_close_to_the_limit() -> None:
     best = 0.0
     for task in tasks:
         buyer, listed = env.reset(task, None).buyer, task.public["listed"]
-        treated = Talk(explained=frozenset(buyer.wants), concessions=4 if buyer.character == "bargain" else 0)
+        treated = TalkSummary(explained=frozenset(buyer.wants), concessions=4 if buyer.character == "bargain" else 0)
         best += price_limit(buyer, treated, listed) / 1000
     assert 0.95 * best < paid <= best

@@ -17,7 +17,7 @@ from sonde.core import AGENT, Episode, Rng, UserError, View
 from sonde.core.registry import build
 from sonde.envs.chess import stockfish
 from sonde.envs.chess.position import START
-from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_weakened
+from sonde.envs.chess.stockfish import ScoredMove, find_binary, pick_line
 from sonde.runs.rollout import Plan, collect_trajectories
 from tests.cases import each
 
@@ -108,7 +108,7 @@ def test_the_version_is_recorded_and_another_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("behaviour", "message"),
-    [("dies", "failed, where a move was due: .*unexpectedly"), ("none", "named no move")],
+    [("dies", r"failed \(.*unexpectedly.*\); a move was due"), ("none", "named no move")],
 )
 def test_an_engine_that_fails_is_named(tmp_path: Path, behaviour: str, message: str) -> None:
     policy = sonde.make("users:stockfish", binary=double(tmp_path, behaviour))
@@ -119,7 +119,7 @@ def test_an_engine_that_fails_is_named(tmp_path: Path, behaviour: str, message: 
 
 def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stockfish, "PATIENCE", 0.5)
-    with pytest.raises(UserError, match=r"said nothing for 0.5 s, where uciok was due"):
+    with pytest.raises(UserError, match=r"did not answer within 0.5 s; uciok was due"):
         sonde.make("users:stockfish", binary=double(tmp_path, "mute"))
 
 
@@ -130,7 +130,7 @@ def test_a_search_that_hangs_is_ended_and_the_next_starts_another_engine(
     process = policy._engine._running.transport.get_pid()
     monkeypatch.setattr(stockfish, "PATIENCE", 0.5)
     for _ in range(2):
-        with pytest.raises(UserError, match=r"said nothing for 0.5 s, where a move was due"):
+        with pytest.raises(UserError, match=r"did not answer within 0.5 s; a move was due"):
             policy.act_now(view_of())
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
@@ -144,7 +144,7 @@ def test_a_program_that_forgets_to_close_the_engine_ends(tmp_path: Path) -> None
 
 
 def test_a_missing_binary_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="binary: got '/no/such/engine', allowed: a program that can be run"):
+    with pytest.raises(UserError, match="binary: got '/no/such/engine', allowed: an executable program"):
         sonde.make("users:stockfish", binary="/no/such/engine")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(stockfish, "FOLDERS", (str(tmp_path),))
@@ -161,7 +161,7 @@ def test_other_settings_are_refused(config: dict[str, int], message: str) -> Non
 def test_other_games_are_refused(tmp_path: Path) -> None:
     env = sonde.make("wordle")
     policy = sonde.make("users:stockfish", binary=double(tmp_path))
-    with pytest.raises(UserError, match="users:stockfish: wordle is no game of chess"):
+    with pytest.raises(UserError, match="users:stockfish: env: got wordle, allowed: chess"):
         policy.act_now(Episode.begin(env, env.tasks("test")[0]).view())
     closed(policy)
 
@@ -174,7 +174,7 @@ def test_a_level_draws_by_distance_and_lot() -> None:
     5 + (120 * 11 + 11 u') / 128 = 15.3125 + 11 u' / 128: it is played if u' - u >= 8, for 112 * 113 / 2 of the 120^2
     pairs of lots."""
     lines = [ScoredMove("g1f3", 16), ScoredMove("f1c4", 5)]
-    drawn = Counter(pick_weakened(lines, 0, Rng(seed, "level")).move for seed in range(4000))
+    drawn = Counter(pick_line(lines, 0, Rng(seed, "level")).move for seed in range(4000))
     expected = 112 * 113 / 2 / 120**2
     assert abs(drawn["f1c4"] / 4000 - expected) < 4 * (expected * (1 - expected) / 4000) ** 0.5
 
@@ -182,9 +182,9 @@ def test_a_level_draws_by_distance_and_lot() -> None:
 def test_a_move_that_loses_much_is_not_drawn() -> None:
     lines = [ScoredMove("e2e4", 40), ScoredMove("d2d4", 30), ScoredMove("g2g4", -29_997)]
     for level in (0, 10, 19):
-        assert {pick_weakened(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
-    strict = Counter(pick_weakened(lines, 19, Rng(seed, "x")).move for seed in range(300))
-    loose = Counter(pick_weakened(lines, 0, Rng(seed, "x")).move for seed in range(300))
+        assert {pick_line(lines, level, Rng(seed, "x")).move for seed in range(300)} <= {"e2e4", "d2d4"}
+    strict = Counter(pick_line(lines, 19, Rng(seed, "x")).move for seed in range(300))
+    loose = Counter(pick_line(lines, 0, Rng(seed, "x")).move for seed in range(300))
     assert strict["d2d4"] < loose["d2d4"]
 
 

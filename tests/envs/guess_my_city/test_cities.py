@@ -14,7 +14,7 @@ from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.envs.guess_my_city.attributes import declared_attributes, declared_sections, lookup_attribute
 from sonde.envs.guess_my_city.facts import declared_facts
 from sonde.envs.guess_my_city.facts import fact_replies as told_of
-from sonde.envs.guess_my_city.guesses import cities_named, read_guess
+from sonde.envs.guess_my_city.guesses import find_named_cities, read_guess
 from sonde.envs.guess_my_city.hearing import Cities, read_question
 from sonde.envs.guess_my_city.readers import COLUMNS, known_by_name
 from sonde.envs.guess_my_city.resident import (
@@ -34,7 +34,7 @@ from tests.cases import each
 
 
 def city(title: str) -> City:
-    mask = cities_named(name_key(title))
+    mask = find_named_cities(name_key(title))
     assert mask and not mask & (mask - 1), title
     return load_atlas().cities[mask.bit_length() - 1]
 

@@ -11,7 +11,7 @@ from sonde.envs.murder_mystery.cases import TASKS, Case, CaseAct, numbered_case
 from sonde.envs.murder_mystery.env import MurderMystery
 from sonde.envs.murder_mystery.filter import IMPLICATES
 from sonde.envs.murder_mystery.reading import NOTHING, ReadAct, read_case_message
-from sonde.envs.murder_mystery.replies import answer_message, answer_unanswered
+from sonde.envs.murder_mystery.replies import answer_message, answer_without_act
 from sonde.envs.murder_mystery.telling import write_ending
 from tests.cases import each
 
@@ -183,4 +183,4 @@ def test_long_messages_are_answered(unit: str) -> None:
     said = unit * (40_000 // len(unit))
     assert read_case_message(LIBRARY.frame, said).kind != "accuse"
     for kind in (NOTHING, ReadAct("talk", person=0)):
-        assert answer_unanswered(LIBRARY.frame, kind, said, 3)
+        assert answer_without_act(LIBRARY.frame, kind, said, 3)

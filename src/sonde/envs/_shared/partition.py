@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.core import UNCLEAR, UNKNOWN, Belief, Filter, Turn, unknown
-from sonde.core.belief import KEPT
+from sonde.core.belief import KEPT, Successors
 
 from .dialogue import GOAL
 
@@ -77,8 +77,8 @@ class Answers(Protocol):
 class _Prior:
     """What all posteriors of one game share: the hypotheses with prior mass, their replies, and the likelihoods."""
 
-    def __init__(self, known: Answers, say: Any, error_rate: float, pool: int, evidence: str) -> None:
-        self.known, self.say, self.rho = known, say, error_rate / (1.0 - error_rate)
+    def __init__(self, answers: Answers, say: Any, error_rate: float, pool: int, evidence: str) -> None:
+        self.answers, self.say, self.rho = answers, say, error_rate / (1.0 - error_rate)
         self.members = np.array(mask_bits(pool), dtype=np.int64)
         self.silent = SILENT if evidence == "answers" else frozenset[str]()
         self._coded: dict[str, _Coded] = {}
@@ -89,7 +89,7 @@ class _Prior:
         if found is None:
             if len(self._coded) >= 4 * KEPT:
                 self._coded.clear()
-            found = self._coded[said] = self._code_split(self.known.split(said))
+            found = self._coded[said] = self._code_split(self.answers.split(said))
         return found
 
     def _code_split(self, split: Split) -> _Coded:
@@ -101,14 +101,14 @@ class _Prior:
         return _Coded(replies, codes, count / max(count.sum(), 1.0))
 
     def _mask_flags(self, mask: int) -> npt.NDArray[np.bool_]:
-        size = (len(self.known.names) + 7) // 8
+        size = (len(self.answers.names) + 7) // 8
         bits = np.unpackbits(np.frombuffer(mask.to_bytes(size, "little"), np.uint8), bitorder="little")
         return bits[self.members].astype(bool)
 
     @cached_property
     def questions(self) -> _Questions:
         """The known questions that split the prior."""
-        coded = {q: self._code_split(self.known.split(q)) for q in self.known.questions}
+        coded = {q: self._code_split(self.answers.split(q)) for q in self.answers.questions}
         return _Questions({q: found for q, found in coded.items() if found.splits})
 
 
@@ -220,15 +220,15 @@ class PartitionFilter(Filter):
     """See the module. `pool` is the mask of the hypotheses with prior mass; by default all of them."""
 
     def __init__(
-        self, known: Answers, say: Any, error_rate: float = 0.0, pool: int | None = None, evidence: str = "answers"
+        self, answers: Answers, say: Any, error_rate: float = 0.0, pool: int | None = None, evidence: str = "answers"
     ) -> None:
-        every = (1 << len(known.names)) - 1
-        prior = _Prior(known, say, error_rate, every if pool is None else pool, evidence)
+        every = (1 << len(answers.names)) - 1
+        prior = _Prior(answers, say, error_rate, every if pool is None else pool, evidence)
         self._start(prior, np.full(len(prior.members), 1.0 / len(prior.members)), frozenset())
 
     def _start(self, prior: _Prior, weights: Floats, asked: frozenset[bytes]) -> None:
         self._prior, self._weights, self._asked = prior, weights, asked
-        self._seen: dict[tuple[str, str], PartitionFilter] = {}
+        self._successors = Successors[PartitionFilter]()
         self._best: tuple[str, float] | None = None
         self._entropy: float | None = None
 
@@ -238,9 +238,9 @@ class PartitionFilter(Filter):
         return found
 
     @property
-    def known(self) -> Answers:
+    def answers(self) -> Answers:
         """The hypotheses with their replies."""
-        return self._prior.known
+        return self._prior.answers
 
     def splits_alike(self, first: str, second: str) -> bool:
         """Whether two messages get the same reply as each other under every hypothesis, up to the replies' words."""
@@ -250,14 +250,10 @@ class PartitionFilter(Filter):
         reply = turn.info.get("reply")
         if not isinstance(reply, str):
             return self
-        fact = (turn.text, reply)
-        if fact not in self._seen:
-            if len(self._seen) == KEPT:
-                self._seen.clear()
-            self._seen[fact] = self._observe_reply(self._prior.code(turn.text), reply)
-        return self._seen[fact]
+        return self._successors.find((turn.text, reply), lambda: self._observe_reply(turn.text, reply))
 
-    def _observe_reply(self, coded: _Coded, reply: str) -> PartitionFilter:
+    def _observe_reply(self, said: str, reply: str) -> PartitionFilter:
+        coded = self._prior.code(said)
         if not coded.splits or coded.key in self._asked:
             return self
         if reply not in (*coded.replies, *self._prior.silent, GOAL):
@@ -270,12 +266,12 @@ class PartitionFilter(Filter):
 
     def belief(self) -> Belief:
         alive = np.flatnonzero(self._weights)
-        names = tuple(self.known.names[i] for i in self._prior.members[alive].tolist())
+        names = tuple(self.answers.names[i] for i in self._prior.members[alive].tolist())
         return Belief(names, tuple(self._weights[alive].tolist()), self.entropy)
 
     def prob(self, hypothesis: Any) -> float:
         try:
-            index = self.known.names.index(hypothesis)
+            index = self.answers.names.index(hypothesis)
         except ValueError:
             return 0.0
         return float(self._weights[self._prior.members == index].sum())
@@ -315,7 +311,7 @@ class PartitionFilter(Filter):
 
     def _search_best(self) -> tuple[str, float]:
         """Guess the most likely hypothesis, unless a question gains more."""
-        best = self.known.guess(self.lead)
+        best = self.answers.guess(self.lead)
         gain = self.expected_gain(self._prior.say(best))
         for question, found in self.question_gains().items():
             if found > gain + 1e-9:

@@ -1,16 +1,16 @@
 """Sell a car: find out what kind of buyer you face, then make an offer that this buyer accepts.
 
 Source: LMRL-Gym (arXiv 2311.18232), section 4.1 and appendix D.8. Published: a seller (the agent) and a buyer with one
-of three characters (loves discounts, wants features, is impatient), preferred brand and features, and a budget; whether
-it buys, and at what price, follows from the dialogue; the return is the sale price: `reward="price"` here, in thousands
-of dollars. Its code also has that reward, but by default pays price / ((budget + list price) / 2), and without a sale
-(list price - budget) / list price, so that a poor buyer who leaves has some value: `reward="fancy"`, its own name. Our
-default is `reward="ratio"`: the same for a sale, and 0 without one.
+of three characters (loves discounts, wants features, is impatient), a preferred brand and features, and a budget;
+whether it buys, and at what price, follows from the dialogue; the return is the sale price: `reward="price"` here, in
+thousands of dollars. The paper's code also has that reward, but by default it pays price / ((budget + list price) / 2),
+and without a sale (list price - budget) / list price, so that a poor buyer who leaves is worth something:
+`reward="fancy"`, the code's own name. Our default, `reward="ratio"`, pays the same for a sale, and 0 without one.
 
 Ours: brands, prices, features and the buyers' rules (`negotiation.py`); the paper's buyer is a fine-tuned language
-model. A message makes an offer if it proposes one price; stating the list price, or what the buyer would pay, is not an
-offer. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or `<Deal>no</Deal>`; the agent does
-not see these tags. Without an offer on the table there is no deal, whatever the buyer says.
+model. A message makes an offer if it proposes exactly one price; to state the list price, or what the buyer would pay,
+is no offer. A buyer ends the talk with `<Deal>yes</Deal>`, which accepts the last offer, or `<Deal>no</Deal>`; the
+agent does not see these tags. Without an earlier offer there is no deal, whatever the buyer says.
 
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
@@ -32,7 +32,7 @@ from sonde.core import AGENT, Env, Frozen, Outcome, Rng, Spec, Step, Task, TaskL
 from sonde.core.types import EMPTY, Json
 
 from .._shared.dialogue import LONGEST_REPLY, USER, spoken_line
-from .filter import DealFilter
+from .filter import LONGEST, DealFilter
 from .negotiation import (
     CHARACTERS,
     FEATURES,
@@ -54,11 +54,11 @@ _BRANDS = ("Arden", "Belvoir", "Castellan", "Dunmore", "Elara", "Fenwick", "Gala
 _BODIES = ("sedan", "minivan", "estate car", "coupe", "pickup truck")
 _LISTED = (18_000, 80_000)
 _DEAL = re.compile(r"<\s*deal\s*>\s*(yes|no)\s*<\s*/\s*deal\s*>", re.IGNORECASE)
-_LONGEST = 2_000
 
 
 class State(NamedTuple):
-    """The buyer, the car and its list price, the messages as pitches, the last offer, and the seat to speak."""
+    """The buyer, the car and its list price, the seller's messages as pitches, the last offer, and the seat that speaks
+    next."""
 
     buyer: BuyerProfile
     car: str
@@ -114,7 +114,7 @@ class CarDealer(Env[State]):
         return TaskList(_SIZES[split], lambda i: self._make_task(*self._draw_task(split, i), split, i))
 
     def _draw_task(self, split: str, index: int) -> tuple[Frozen[Json], BuyerProfile]:
-        """The buyers alternate in a fixed order of each split, so that all occur equally often."""
+        """Draw a car. The buyers follow in a fixed order per split, so that all occur equally often."""
         rng = random.Random(derive(0, "task", _NAME, self.preset, split, index))
         low, high = _LISTED
         car = Frozen[Json](
@@ -123,8 +123,8 @@ class CarDealer(Env[State]):
         return car, _shuffle_buyers(split)[index % len(all_buyers())]
 
     def task(self, hidden: Json) -> Task:
-        """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}` and, optionally,
-        `brand` and `body`."""
+        """`{"character": "bargain", "share": 95, "wants": ["sunroof", "navigation"], "listed": 30000}`, and `brand` and
+        `body` if wanted."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         character, share, listed = setup.get("character"), setup.get("share"), setup.get("listed", 30_000)
         wants, brand, body = setup.get("wants"), setup.get("brand", _BRANDS[0]), setup.get("body", _BODIES[0])
@@ -182,7 +182,7 @@ class CarDealer(Env[State]):
     def step(self, state: State, text: str, rng: Rng) -> Step:
         if state.seat == USER:
             return self._apply_reply(state, text)
-        said = spoken_line(text, _LONGEST)
+        said = spoken_line(text, LONGEST)
         pitch = read_pitch(said)
         price = offered_price(pitch, state.listed)
         after = state._replace(pitches=(*state.pitches, pitch), offered=price or state.offered, seat=USER)
@@ -211,7 +211,7 @@ class CarDealer(Env[State]):
         return step._replace(rewards=Frozen({AGENT: self._sale_reward(state)}))
 
     def _sale_reward(self, state: State) -> float:
-        """The reward of a sale, capped, because a language model may accept any offer."""
+        """The reward of a sale; capped, because a language model may accept any offer."""
         budget = state.buyer.share * state.listed / 100
         top = self.spec.reward_range[1]
         return min(top, state.offered / (1000.0 if self.reward == "price" else (budget + state.listed) / 2))
@@ -240,8 +240,8 @@ def _shuffle_buyers(split: str) -> tuple[BuyerProfile, ...]:
 
 @lru_cache(maxsize=256)
 def _legal_messages(listed: int) -> tuple[str, ...]:
-    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every percent in multiples
-    of 50 dollars, and every thousand dollars, in which buyers think."""
+    """Questions, pairs of features to confirm, and offers of 75 to 120 % of the list price: every percent, rounded down
+    to 50 dollars, and every thousand dollars, because buyers think in thousands."""
     steps = {listed * share // 100 // 50 * 50 for share in range(75, 121)}
     prices = sorted(steps | set(range(-(-listed * 3 // 4 // 1000) * 1000, listed * 6 // 5 + 1, 1000)))
     return (
@@ -254,7 +254,7 @@ def _legal_messages(listed: int) -> tuple[str, ...]:
 
 
 def _confirmation_message(answer: str) -> str:
-    """A legal answer as a sentence; other texts unchanged."""
+    """Turn a legal answer into a sentence; other texts stay unchanged."""
     if _PRICE.fullmatch(answer):
         return f"I can offer it to you for {answer}."
     return (

@@ -1,4 +1,4 @@
-"""The exact posterior over buyers: uniform over those who would have given all replies so far.
+"""The exact posterior over buyers: uniform over those whose rules give all replies so far.
 
 A reply is a function of the buyer and the seller's messages. A reply that no remaining buyer would give comes from a
 user that the filter does not model; it changes nothing.
@@ -15,11 +15,12 @@ from sonde.core import Belief, Filter, Turn
 from .._shared.dialogue import spoken_line
 from .negotiation import BuyerProfile, Pitch, describe_buyer, react_to_pitch, read_pitch
 
-_LONGEST = 2_000
+LONGEST = 2_000
+"""Maximum characters of a message that are read."""
 
 
 class DealFilter(Filter):
-    """See the module. Immutable; `fitting` are the remaining buyers and `pitches` the messages so far."""
+    """See the module. `fitting` are the remaining buyers, `pitches` the seller's messages so far."""
 
     def __init__(
         self,
@@ -33,11 +34,12 @@ class DealFilter(Filter):
         self._actions, self._say = actions, say
         self._best: tuple[str, float] | None = None
 
-    def _observe_reaction(self, said: str) -> tuple[Pitch, ...]:
-        return (*self.pitches, read_pitch(spoken_line(said, _LONGEST)))
+    def _append_pitch(self, said: str) -> tuple[Pitch, ...]:
+        """The seller's messages with one more."""
+        return (*self.pitches, read_pitch(spoken_line(said, LONGEST)))
 
     def observe(self, turn: Turn) -> DealFilter:
-        pitches, reply = self._observe_reaction(turn.text), turn.info.get("reply")
+        pitches, reply = self._append_pitch(turn.text), turn.info.get("reply")
         fitting = tuple(b for b in self.fitting if react_to_pitch(b, pitches, self.listed).text == reply)
         return DealFilter(self.listed, self._actions, self._say, fitting or self.fitting, pitches)
 
@@ -54,7 +56,7 @@ class DealFilter(Filter):
         return math.log2(len(self.fitting))
 
     def expected_gain(self, action: str) -> float:
-        pitches = self._observe_reaction(action)
+        pitches = self._append_pitch(action)
         replies = Counter(react_to_pitch(b, pitches, self.listed).text for b in self.fitting)
         after = sum(n * math.log2(n) for n in replies.values()) / len(self.fitting)
         return max(0.0, self.entropy - after)

@@ -1,26 +1,27 @@
-"""The content of a seller's message about a car, and the reaction of a buyer of known character.
+"""Read a seller's message about a car, and compute the reaction of a buyer of known character.
 
 The characters are those of LMRL-Gym (D.8): one loves discounts, one wants features, one is impatient. The rules are
-ours. A buyer has a budget (a share of the list price) and two features it wants. Nobody buys on the first message, and
-nobody buys on a price alone:
+ours. A buyer has a budget (a share of the list price) and wants two features. No buyer accepts the first message, or
+buys because of the price alone:
 
-    evidence     A message is convincing about the features that it names, if it names at most two: a catalogue, or "it
-                 has everything", convinces nobody. The feature lover must be convinced of both wishes, by messages of
-                 at least 12 words; the others of one wish, by any message.
+    evidence     A message shows the features that it names, if it names at most two: a catalogue, or "it has
+                 everything", convinces nobody. The feature lover must see both wishes, in messages of at least 12
+                 words; the others need one wish, in any message.
     concession   An offer that is lower than all earlier ones by at least half a percent of the list price.
     raise        An offer above an earlier one. It costs three more units of the buyer's patience.
 
-A buyer accepts an offer up to a limit that depends on how it has been treated:
+A buyer accepts offers up to a limit, which depends on the talk so far:
 
     bargain      its budget, but at most 95 % of the list price, minus 2.5 % of the list price for each concession short
                  of four; and it never buys before the second concession
-    features     98 % of its budget, and 7 % more for each wish that it is convinced of, minus 3 % of the list price for
-                 each concession after the second: a car on sale must have a fault
+    features     98 % of its budget, and 7 % more for each wish that it has seen, minus 3 % of the list price for each
+                 concession after the second: a car on sale must have a fault
     impatient    112 % of its budget, minus 3 % of the list price for each message after the third, and 4 % for each of
                  more than 40 words
 
-Patience lasts 18 messages (9 for the impatient); an offer more than 15 % above the limit costs one more. When it is
-used up the buyer leaves. Everything is a function of the buyer and the messages, so a posterior over buyers is exact.
+Patience lasts 18 messages (9 for the impatient buyer); an offer more than 15 % above the limit costs one more. When it
+is used up, the buyer leaves. A reaction is a function of the buyer and the messages, so a posterior over buyers is
+exact.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _STATED = re.compile(
     r"\b(?:list(?:ed)? (?:price|at|for)|sticker|msrp|retail|budget|(?:not|to|i|would|will|can) (?:only )?pay|spend"
     r"|afford|worth|valued|originally|normally|usually|used to|was|were|elsewhere|others?|competitors?|dealers?)\b"
 )
-"""Words before a price that state it as known instead of offering it."""
+"""Words before a price that state it as known and do not offer it."""
 _OFFERED = re.compile(
     r"\b(?:offer|sell it|yours|let you|(?:i|we) (?:can|could|will|would) (?:do|go|make|give|let|ask|only)"
     r"|you (?:can|could|may) (?:have|get)|take it|have it)\b"
@@ -66,7 +67,7 @@ _DENIED = re.compile(r"\b(?:not|never|no|nobody|without|nor|neither)\b(?! (?:onl
 _BOUND = re.compile(r"\b(?:less|lower|below|under|more|above|over|higher|beyond|better|beat|exceed|problem|doubt)\b")
 """Comparisons that, after a negation, make a price a limit: "I cannot go below $28,000" offers that price."""
 _FITS = re.compile(r"\b(?:budget|price range|afford|spend|too much|expensive)\b")
-"""A question about a price that does not offer it, wherever the price stands."""
+"""Words of a question about a price that does not offer it, wherever the price stands."""
 _MONEY = frozenset(("dollar", "dollars", "buck", "bucks", "usd"))
 _OFF = frozenset(("off", "discount", "below", "reduction", "rebate", "cheaper", "less"))
 _MEASURED = frozenset(("mile", "miles", "km", "kilometers", "kilometres", "people", "customers"))
@@ -76,10 +77,11 @@ _WISHES = re.compile(
     r"\b(?:features?|looking for|important to you|need|must[- ]haves?|options?|want|equipment|matters?)\b"
 )
 _WORDY, _EXPLAINED, _NAMED = 40, 12, 2
-"""The number of words above which a message is too long, the words that a feature lover wants to hear about a feature,
-and the features allowed per message."""
+"""The number of words above which a message is too long, the minimum number that shows a feature to the feature lover,
+and the maximum number of features per message."""
 _FAR, _PATIENT, _IMPATIENT, _RAISE = 15, 18, 9, 3
-"""The percentage above the limit that is far out of reach; patience in messages; the cost of a raise in patience."""
+"""The percentage above the limit from which an offer is out of reach; patience in messages, and that of the impatient
+buyer; the cost of a raise in patience."""
 
 
 class BuyerProfile(NamedTuple):
@@ -100,8 +102,8 @@ def describe_buyer(buyer: BuyerProfile) -> str:
 
 
 class Pitch(NamedTuple):
-    """A parsed message of the seller. `prices` are the different prices it offers, in dollars; `off` the discounts, in
-    dollars, or below 1 as a share of the list price."""
+    """A parsed message of the seller. `prices` are the distinct prices that it offers, in dollars; `off` are its
+    discounts, in dollars, or, below 1, as a share of the list price."""
 
     prices: tuple[int, ...]
     off: tuple[float, ...]
@@ -148,7 +150,7 @@ def read_pitch(said: str) -> Pitch:
 
 
 class _Sum(NamedTuple):
-    """An offered amount of money, or of percent as a share: a price, or a discount from it."""
+    """An offered amount of money, or a percentage as a share: a price, or a discount from it (`off`)."""
 
     value: float
     off: bool
@@ -164,13 +166,13 @@ def _find_sums(said: str) -> list[_Sum]:
         for part in re.split(r"\b(?:but|however|now|instead)\b", sentence, flags=re.IGNORECASE):
             words = tokenize(part)
             found += [
-                s for start, end, s in _find_amounts(words) if _is_put_forward(words[:start], s, words[end : end + 2])
+                s for start, end, s in _find_amounts(words) if _is_offered(words[:start], s, words[end : end + 2])
             ]
     return found
 
 
-def _is_put_forward(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
-    """Whether a sum is offered, by the words around it."""
+def _is_offered(before: Sequence[str], found: _Sum, behind: list[str]) -> bool:
+    """Whether a sentence offers a sum, by the words around it."""
     if behind[1:] == ["not"] and behind[0] != ",":
         return False
     told = " ".join(before).replace(" , ever ,", "")
@@ -220,9 +222,9 @@ _THOUSANDS = frozenset(("thousand", "grand", "million", "k"))
 
 
 def offered_price(pitch: Pitch, listed: int) -> int:
-    """The offered price: the only price in the message apart from the list price, or else the list price minus the only
-    discount. 0 if there is none, if there are several, or if it is less than half the list price, which must be a
-    slip."""
+    """The offered price: the only price in the message other than the list price, or else the list price minus the only
+    discount. 0 if there is none, if there are several, or if it is below half the list price, which must be a
+    mistake."""
     named = [p for p in pitch.prices if p != listed]
     if not named:
         named = [round(listed - (o * listed if o < 1 else o)) for o in pitch.off]
@@ -235,10 +237,10 @@ def _is_affirmed(told: str, cue: str) -> bool:
     return at >= 0 and not _LACKS.search(told[:at].rpartition(" but ")[2])
 
 
-class Talk(NamedTuple):
-    """A summary of the messages, the same for every buyer: the features named in messages of few features, those in
-    messages of enough words, the lowest offer (0 if there is none), and the numbers of concessions, of messages, and of
-    messages with too many words. `raised`: the last offer is above an earlier one."""
+class TalkSummary(NamedTuple):
+    """A summary of the messages, the same for every buyer: the features `named` in messages that name few, those
+    `explained` in messages that also have enough words, the lowest offer (0 if there is none), and the numbers of
+    concessions, of messages, and of messages with too many words. `raised`: the last offer is above an earlier one."""
 
     named: frozenset[str] = frozenset()
     explained: frozenset[str] = frozenset()
@@ -250,14 +252,14 @@ class Talk(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
-def summarise_talk(pitches: tuple[Pitch, ...], listed: int) -> Talk:
+def summarise_talk(pitches: tuple[Pitch, ...], listed: int) -> TalkSummary:
     """Summarise the messages so far."""
     if not pitches:
-        return Talk()
+        return TalkSummary()
     before, now = summarise_talk(pitches[:-1], listed), pitches[-1]
     price, found = offered_price(now, listed), frozenset(now.confirmed if len(now.confirmed) <= _NAMED else ())
     concession = 0 < price <= before.lowest - listed / 200
-    return Talk(
+    return TalkSummary(
         named=before.named | found,
         explained=before.explained | (found if now.words >= _EXPLAINED else frozenset()),
         lowest=min(price or before.lowest, before.lowest or price),
@@ -268,7 +270,7 @@ def summarise_talk(pitches: tuple[Pitch, ...], listed: int) -> Talk:
     )
 
 
-def price_limit(buyer: BuyerProfile, talk: Talk, listed: int) -> int:
+def price_limit(buyer: BuyerProfile, talk: TalkSummary, listed: int) -> int:
     """The most that the buyer would pay after this talk, in dollars, if it buys at all (`is_persuaded`)."""
     budget = buyer.share * listed // 100
     if buyer.character == "bargain":
@@ -279,8 +281,8 @@ def price_limit(buyer: BuyerProfile, talk: Talk, listed: int) -> int:
     return 112 * budget // 100 - (3 * max(0, talk.messages - 3) + 4 * talk.wordy) * listed // 100
 
 
-def is_persuaded(buyer: BuyerProfile, talk: Talk) -> bool:
-    """Whether the buyer has heard what it needs before it buys at any price."""
+def is_persuaded(buyer: BuyerProfile, talk: TalkSummary) -> bool:
+    """Whether the buyer has heard what it must hear before it buys at any price."""
     if buyer.character == "features":
         return talk.explained.issuperset(buyer.wants)
     heard = talk.messages > 1 and not talk.named.isdisjoint(buyer.wants)
@@ -306,7 +308,7 @@ def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -
 
 @lru_cache(maxsize=1 << 16)
 def _spent_patience(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int) -> int:
-    """The patience that the messages have cost; cached, because a seller who compares messages asks for it for every
+    """The patience that the messages have cost; cached, because a seller who compares messages needs it for every
     buyer."""
     if not pitches:
         return 0
@@ -316,7 +318,7 @@ def _spent_patience(buyer: BuyerProfile, pitches: tuple[Pitch, ...], listed: int
 
 
 def _is_far(price: int, limit: int) -> bool:
-    """Whether an offer is far out of reach."""
+    """Whether an offer is out of reach."""
     return price > (100 + _FAR) * limit // 100
 
 
@@ -333,7 +335,7 @@ def _round_budget(buyer: BuyerProfile, listed: int) -> int:
     return share * listed // 100 // 1000 * 1000
 
 
-def _reply_to_price(buyer: BuyerProfile, talk: Talk, price: int, listed: int) -> str:
+def _reply_to_price(buyer: BuyerProfile, talk: TalkSummary, price: int, listed: int) -> str:
     if talk.raised:
         return f"A moment ago it was ${talk.lowest:,}."
     heard = talk.explained if buyer.character == "features" else talk.named
@@ -352,7 +354,7 @@ def _reply_to_price(buyer: BuyerProfile, talk: Talk, price: int, listed: int) ->
     return f"{said} I do not have all day." if buyer.character == "impatient" else said
 
 
-def _reply_to_talk(buyer: BuyerProfile, now: Pitch, talk: Talk) -> str:
+def _reply_to_talk(buyer: BuyerProfile, now: Pitch, talk: TalkSummary) -> str:
     if len(now.prices) > 1:
         return "Which price is it now?"
     if len(now.confirmed) > _NAMED:

@@ -1,11 +1,11 @@
 """The three sellers of LMRL-Gym's car dealer, each with one selling style for all buyers.
 
 Source: arXiv 2311.18232, D.8: one gives discounts, one talks a lot about the features of the car and gives no
-discounts, one is concise and does neither; each is best with one of the three buyers, and often fails with the others.
-The paper's sellers are prompts to a language model. These are our own programs:
+discounts, one is concise and does neither; each suits one of the three buyers best, and often fails with the others.
+The paper's sellers are prompts to a language model. Ours are programs:
 
     discounts   asks for wishes and budget, says in a few words that the car has the wishes, talks at length about
-                possible savings, then offers: 3 % off the list price, and 3 % more every time
+                possible savings, then offers 3 % off the list price, and 3 % more each time
     features    asks for wishes, praises them and then all other features, two per message, and then insists on the list
                 price
     concise     states the list price, and answers in a few words whether the car has what the buyer asks for
@@ -25,9 +25,9 @@ from .negotiation import FEATURES
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
 _STEP = 3
-"""Percent of the list price by which the generous seller lowers each offer."""
+"""Percent of the list price by which the style `discounts` lowers each offer."""
 _LEAST = 70
-"""The lowest offer of this seller, in percent of the list price."""
+"""Its lowest offer, in percent of the list price."""
 _OPENING = (
     "Good morning, and how lucky that you have come to us in this very week, because there is hardly a car in the "
     "house on which I could not do something for you, and there is nothing that I like better than to see a customer "
@@ -57,10 +57,9 @@ class CarDealerSellers(ProgramPolicy):
             raise unknown("agents:car_dealer_sellers: style", self.style, _CHOICES)
 
     def act_now(self, view: View) -> Action:
-        listed = view.public.get("listed")
-        if view.spec.name != "car_dealer" or listed is None:
-            raise UserError(f"agents:car_dealer_sellers: {view.spec.name} has no car to sell")
-        style = self.style
+        if view.spec.name != "car_dealer":
+            raise UserError(f"agents:car_dealer_sellers: env: got {view.spec.name}, allowed: car_dealer")
+        listed, style = view.public["listed"], self.style
         if style == "drawn":
             style = view.memory or STYLES[Rng(view.seed).randrange(len(STYLES))]
         heard = view.messages[-1].content if view.turn else ""
@@ -84,8 +83,8 @@ def find_features(text: str) -> Sequence[str]:
 
 
 def seller_message(style: str, turn: int, listed: int, asked: Sequence[str] = (), wishes: Sequence[str] = ()) -> str:
-    """The message of a seller with that style in a turn, counted from 0, to a buyer who has just `asked` for features
-    and has named its `wishes` before.
+    """The message of a seller of this style in a turn, counted from 0, to a buyer who has just `asked` for features and
+    has named its `wishes` before.
 
     >>> seller_message("concise", 0, 30_000), seller_message("discounts", 4, 30_000)
     ('The price is $30,000.', 'I can offer it to you for $28,200.')

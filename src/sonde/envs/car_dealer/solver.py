@@ -1,9 +1,9 @@
-"""The reference seller: ask what the buyer wants and would pay, show its wishes, and come down to the best price.
+"""The reference seller: asks what the buyer wants and would pay, shows its wishes, and comes down to the best price.
 
-Plans on the exact posterior over buyers (`View.filter`). The question at the start tells characters, wishes and most
-budgets apart. Then the most likely wishes are shown. The *target* is the price that maximises the price times the share
-of remaining buyers that would pay it, once treated as they like. If concessions are missing, the offers begin above the
-target, by one small step for each concession, so that the last of them is the target.
+It plans on the exact posterior over buyers (`View.filter`). The question at the start distinguishes characters, wishes
+and most budgets. Then the seller shows the most likely wishes. The *target* is the price that maximises the price times
+the share of the remaining buyers that would pay it, given the talk that they like best. While concessions are missing,
+the offers begin above the target, by one small step per concession, so that the last of them is the target.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sonde.core import Action, ProgramPolicy, View
 
 from .._shared.needs import require_filter
 from .filter import DealFilter
-from .negotiation import Talk, offered_price, price_limit, read_pitch, summarise_talk
+from .negotiation import TalkSummary, offered_price, price_limit, read_pitch, summarise_talk
 
 _QUESTION = "What features are you looking for, and what is your budget?"
 
@@ -32,7 +32,7 @@ class CarDealerSolver(ProgramPolicy):
 
 
 def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
-    """Choose a message about the most likely wishes until they are shown, then an offer."""
+    """Choose a message about the most likely wishes until the buyer has seen them, then an offer."""
     talk = summarise_talk(known.pitches, known.listed)
     (wants, _), *_ = Counter(b.wants for b in known.fitting).most_common(1)
     if not talk.explained.issuperset(wants):
@@ -40,8 +40,9 @@ def choose_message(known: DealFilter, legal: Sequence[str]) -> str:
     return _choose_offer(known, talk, {offered_price(read_pitch(m), known.listed): m for m in legal})
 
 
-def _choose_offer(known: DealFilter, talk: Talk, messages: Mapping[int, str]) -> str:
-    """The target price, or a step above it for each concession that a bargain hunter still expects."""
+def _choose_offer(known: DealFilter, talk: TalkSummary, messages: Mapping[int, str]) -> str:
+    """The offer of the target price, or of one step above it for each concession that a bargain hunter still
+    expects."""
     buyers, listed = known.fitting, known.listed
     bargain = sum(b.character == "bargain" for b in buyers) > len(buyers) / 2
     missing = max(0, 4 - talk.concessions - (talk.lowest > 0)) if bargain else 0

@@ -1,7 +1,7 @@
 """The rule user of the car dealer: a buyer who loves discounts, wants features, or is impatient.
 
 Source: LMRL-Gym, appendix D.8 (the three characters). `negotiation.py` defines how each of them reacts to an offer;
-words cannot change it. The decision is a tag that the environment reads and the seller does not see.
+no words can change that. The decision is a tag that the environment reads and the seller does not see.
 """
 
 from __future__ import annotations

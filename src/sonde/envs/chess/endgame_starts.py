@@ -1,13 +1,13 @@
 """The starting positions of the endgames of `chess`, split into training and test.
 
-Source: LMRL-Gym (arXiv 2311.18232), appendices D.5 and F.3: random legal positions, White to move, 30,000 of each class
-to train on, and 645 others to test on that are not trivial: mate in 15 or more, by Stockfish. The depth is exact here
-and counted in plies (mate in 8 moves or later), which only a queen or a rook alone can take; queen and rook always mate
-in 6 moves, two rooks in 7, so their own tests, if asked for, are of the deepest they have.
+Source: LMRL-Gym (arXiv 2311.18232), appendices D.5 and F.3: random legal positions, White to move; 30,000 training
+positions per class, and 645 other test positions that are not trivial: mate in 15 or more, by Stockfish. Here the depth
+is exact and counted in plies, so a test position takes 8 moves or more. Only a queen or a rook alone can take that
+long: queen and rook mate within 6 moves, two rooks within 7, so their own test positions are their deepest ones.
 
-Placements are taken in an order mixed by arithmetic, so every machine has the same; no start comes twice. The hash of
-a placement decides which split may have it, and mirror images share it: no test position is a symmetry of one to train
-on, which the paper does not rule out.
+An arithmetic permutation orders the placements, the same on every machine; no start repeats. The hash of a placement
+decides its split, and mirror images share a hash, so no test position is a mirror image of a training position, which
+the paper does not rule out.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ TRAINED, TESTED = 30_000, 645
 DEEP = 15
 """Minimum number of plies to mate of a test position."""
 DEEPEST = {"QR": 9, "RR": 11}
-"""The same for classes that never take that long."""
+"""The same for the classes that never take that long."""
 _CHUNK = 1 << 16
 _HELD_OUT = 8
 """One in this many symmetry classes of placements is held out from training."""
 _ODD = (0x9E3779B1, 0x85EBCA77)
-"""Multipliers of the mixing: any odd numbers work, because they permute the numbers below a power of two."""
+"""Multipliers of the permutation; any odd numbers permute the numbers below a power of two."""
 
 
 @lru_cache(maxsize=16)
 def split_starts(pieces: str, split: str) -> Rows:
-    """The starts of one class without repeats: the squares of Black's king, White's king, the others; `(n, men)`."""
+    """The distinct starts of one class, `(n, men)`: the squares of Black's king, White's king, and the other men."""
     if split == "train":
         return _place_men(pieces, test=False, deep=1, count=TRAINED)[1]
     return _test_starts(pieces)[1]
@@ -45,8 +45,8 @@ def split_starts(pieces: str, split: str) -> Rows:
 
 @lru_cache(maxsize=1)
 def mixed_tests() -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The test positions of all classes together, as class and squares: draw a class, then a placement, until 645 are
-    deep."""
+    """The test positions of all classes together, as class and squares: the first 645 deep ones in the order of the
+    placements."""
     rows: list[tuple[int, str, tuple[int, ...]]] = []
     for pieces in CLASSES:
         if pieces not in DEEPEST:
@@ -60,8 +60,8 @@ def _test_starts(pieces: str) -> tuple[Rows, Rows]:
 
 
 def _place_men(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows, Rows]:
-    """Numbers in the order, `(n,)`, and squares, `(n, men)`, of the first legal placements of a split with White to
-    move and at least this many plies to mate."""
+    """The first legal placements of a split with White to move and at least `deep` plies to mate: their positions in
+    the order, `(n,)`, and their squares, `(n, men)`."""
     bits = 6 * (2 + len(pieces))
     numbers, found = np.zeros(0, np.int64), np.zeros((0, 2 + len(pieces)), np.int64)
     for first in range(0, 1 << bits, _CHUNK):
@@ -72,7 +72,7 @@ def _place_men(pieces: str, *, test: bool, deep: int, count: int) -> tuple[Rows,
         if pieces == "RR":
             good &= men[2] < men[3]
         number, men = number[good], men[:, good]
-        chosen = _held_out(men, pieces, bits) == test
+        chosen = _is_held_out(men, pieces, bits) == test
         numbers, found = np.concatenate([numbers, number[chosen]]), np.concatenate([found, men[:, chosen].T])
         if len(found) >= count:
             break
@@ -92,8 +92,8 @@ def _decode_squares(code: Rows, bits: int) -> Rows:
     return np.stack([code >> shift & 63 for shift in range(bits - 6, -1, -6)])
 
 
-def _held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
-    """Whether a placement is held out for the test: decided by the lowest code among its mirror images."""
+def _is_held_out(men: Rows, pieces: str, bits: int) -> npt.NDArray[np.bool_]:
+    """Whether a placement belongs to the test split, by the lowest code of its mirror images."""
     orders = [list(range(len(men)))]
     if pieces == "RR":
         orders.append([0, 1, 3, 2])
@@ -109,7 +109,8 @@ def _encode_squares(men: Rows) -> Rows:
 
 
 def to_fen(pieces: str, squares: Sequence[int]) -> str:
-    """The position with White to move, its clocks at the start. `squares` of Black's king, White's king, the others.
+    """The position in FEN, with White to move and both clocks at their start. `squares` are those of Black's king,
+    White's king, and the other men.
 
     >>> to_fen("R", [60, 4, 0])
     '4k3/8/8/8/8/8/8/R3K3 w - - 0 1'

@@ -1,16 +1,18 @@
 """Exact distance to mate in chess endgames against the bare king: a queen, queen and rook, a rook, two rooks.
 
-The tables are made here, backwards from the mates, and kept in the user's cache; nothing is downloaded. A square is a
-number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten squares,
-the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, other pieces): 10 x 64 x 64 entries
-with one piece, 64 times as many with two. An entry counts plies, a ply being one move of either side:
+This module computes the tables backwards from the mates and stores them in the user's cache; it downloads nothing. A
+square is a number from 0 (a1) to 63 (h8), rank by rank. The board's eight symmetries bring Black's king onto one of ten
+squares, the triangle a1, d1, d4, so a table has the axes (Black's king, White's king, other pieces): 10 x 64 x 64
+entries with one piece, 64 times as many with two. An entry counts plies; a ply is one move of either side:
 
-    white   White to move: plies until mate, odd; `NEVER` where White cannot force it, `ILLEGAL` where nothing stands so
-    black   Black to move: plies until mate, even, 0 if it is mate; `NEVER` where White cannot force it or nothing is so
+    white   White to move: plies until mate, odd; `NEVER` if White cannot force it, `ILLEGAL` for impossible positions
+    black   Black to move: plies until mate, even, 0 if it is mate; `NEVER` if White cannot force it, or for impossible
+            positions
 
 Both are the fixed point of `white = 1 + min(black after a move)` and `black = 1 + max(white after a move)`, iterated
-from "never": after the n-th round everything within n moves of White is exact. Captures lead into the table of what is
-left; with nothing left there is no mate. The fifty-move rule does not come up: the longest mate takes 16 moves.
+from "never": after round n, every mate within n moves of White is exact. A capture leads into the table of the
+remaining pieces; without any piece there is no mate. The fifty-move rule never applies: the longest mate takes 16
+moves.
 
 Published maxima that the tables reach: mate in 10 (queen), 16 (rook); the depths of rook against king, black to move,
 are those of Bain and Hoff's database (UCI, "Chess (King-Rook vs. King)"), class by class.
@@ -38,8 +40,8 @@ Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 
 NEVER, ILLEGAL = 255, 0
-MADE = 1
-"""Incremented when the content of the tables changes, so that older files are ignored."""
+TABLE_VERSION = 1
+"""Version of the tables' content: increment it when the content changes, so that older files are ignored."""
 CORNER = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
 """The squares to which the symmetries bring Black's king: the triangle a1, d1, d4."""
 
@@ -79,8 +81,8 @@ class EndgameTable:
         return self.white[(_PLACE[moved[0]], *moved[1:])]
 
     def plies_to_mate(self, whites_turn: bool, black_king: int, white_king: int, others: Sequence[int]) -> int | None:
-        """Plies until mate with best play of both; None where White cannot force it. `others` in the order of
-        `pieces`."""
+        """Plies until mate with best play of both sides; None if White cannot force it. `others` are the squares of
+        White's other men, in the order of `pieces`."""
         there = _TO_CORNER[black_king]
         at = (CORNER.index(there[black_king]), there[white_king], *(there[square] for square in others))
         found = int((self.white if whites_turn else self.black)[at])
@@ -89,10 +91,10 @@ class EndgameTable:
 
 @cache
 def load_table(pieces: str) -> EndgameTable:
-    """The table of one of `CLASSES`, from the cache; computed and stored there if missing."""
+    """The table of one of `CLASSES`, from the cache; if it is missing, compute it and store it there."""
     if pieces not in CLASSES:
         raise unknown("endgame", pieces, CLASSES)
-    path = cache_root() / "endgames" / f"{pieces}.{MADE}.npz"
+    path = cache_root() / "endgames" / f"{pieces}.{TABLE_VERSION}.npz"
     return _read_table(pieces, path) or _save_table(build_table(pieces), path)
 
 
@@ -116,7 +118,7 @@ def _save_table(made: EndgameTable, path: Path) -> EndgameTable:
             np.savez(file, white=made.white, black=made.black)
         Path(file.name).replace(path)
     except OSError as e:
-        raise UserError(f"endgames: cannot keep the table in {path.parent} ({e}); set SONDE_CACHE to a folder") from e
+        raise UserError(f"endgames: cannot store the table in {path.parent} ({e}); set SONDE_CACHE to a folder") from e
     return made
 
 
@@ -124,7 +126,7 @@ def _save_table(made: EndgameTable, path: Path) -> EndgameTable:
 
 
 def build_table(pieces: str) -> EndgameTable:
-    """The table of White's pieces, from the rules alone."""
+    """Compute the table of White's pieces from the rules alone."""
     stands, check = _legal_placements(pieces), _black_in_check(pieces)
     left = [build_table(pieces.replace(piece, "", 1)) for piece in pieces]
     white = np.where(stands & ~check, NEVER, ILLEGAL).astype(np.uint8)
@@ -201,7 +203,7 @@ def _black_in_check(pieces: str) -> Flags:
 
 
 def _occupied_targets(pieces: str, index: int) -> Flags:
-    """Whether another piece blocks the square this piece would move to, its own axis first."""
+    """Whether another man stands on the square of this piece; the piece's own axis comes first."""
     at = _square_axes(2 + len(pieces))
     axis = index + 2
     taken: Flags = np.zeros((10, 64, *(64 for _ in pieces)), np.bool_)
@@ -233,7 +235,8 @@ def _king_moves(black: Bytes) -> Bytes:
 
 
 def _slide_along(after: Bytes, blocked: Flags, step: tuple[int, int], reach: Bytes) -> None:
-    """Lower `reach` to the minimum along a direction, up to the first piece; squares from the far edge inwards."""
+    """Lower `reach` to the minimum of `after` along a direction, up to the first piece. Squares go from the far edge
+    inwards."""
     ahead = np.full(after.shape, NEVER, np.uint8)
     for square in sorted(range(64), key=lambda s: sum(1 for _ in _ray_squares(s, step))):
         to = next(_ray_squares(square, step), None)

@@ -1,29 +1,29 @@
 """Chess: mate an opponent, from the first move or in an endgame against the bare king.
 
-Source: LMRL-Gym (arXiv 2311.18232), appendices B.2, D.4, D.5, F.2 and F.3. The agent is White; it is told the position
-in FEN with spaces between the characters and answers with a move in SAN (`N f 3`, `Nf3`); 1 for the move that mates, -1
-for an illegal one, after which it moves again, and for a game that is lost by mate, 0 for any other. Presets:
+Source: LMRL-Gym (arXiv 2311.18232), appendices B.2, D.4, D.5, F.2 and F.3. The agent plays White. It gets the position
+in FEN with spaces between the characters, and answers with a move in SAN (`N f 3`, `Nf3`). Rewards: 1 for the move that
+mates; -1 for an illegal move, after which it moves again; -1 when it is mated; 0 for any other move. Presets:
 
     full       from the first move; the paper's test is 1,000 games
     endgames   Black has the bare king, White a queen, queen and rook, a rook, or two rooks; test: 645 positions with
                mate in 15 plies or later; train: 30,000 starts of each class, none a mirror image of a test position
 
-`pieces` (`Q`, `QR`, `R` or `RR`) leaves one class of endgames; its test positions are in `endgame_starts.py`.
-In endgames the distance to mate is exact (`endgames.py`), and so is what a move costs (`position.move_regret`).
+`pieces` (`Q`, `QR`, `R` or `RR`) selects one class of endgames, with its own test positions (`endgame_starts.py`).
+In endgames the distance to mate is exact (`endgames.py`), and so is the cost of a move (`position.move_regret`).
 
 The opponent is a policy in the seat `opponent`: the small search `users:minimax`, or an engine such as
-`users:stockfish`, the paper's. The rules come from the library `chess` (GPL-3), which the extra `[chess]` brings.
+`users:stockfish`, the paper's. The rules come from the library `chess` (GPL-3), which is in the extra `[chess]`.
 
-Nothing is hidden, so there is no filter. Games also end, without a reward, by stalemate, where neither side can mate,
-after 75 moves without capture or pawn move, and on the fifth repetition; and after 400 plies, an illegal answer being
-one. An opponent that answers with an illegal move forfeits, which wins.
+Nothing is hidden, so there is no filter. Games also end, without a reward, by stalemate, when neither side can mate,
+after 75 moves without capture or pawn move, at the fifth repetition, and after 400 plies, where an illegal answer
+counts as a ply. An opponent that answers with an illegal move forfeits the game, which the agent then wins.
 
-The paper's text charges nothing for a lost game; its code charges 1, and so do its own data: success .60, mean return
-.210 and deviation .970 of table 1 are those of 60 % at 1 and 39 % at -1.
+By the paper's text a lost game costs nothing. By its code it costs 1, which its data confirm: success .60, mean return
+.210 and deviation .970 in table 1 are those of 60 % at 1 and 39 % at -1.
 
-Departures: `rules="code"` takes from the paper's code the limit, 401 answers of the agent, and the reply to an illegal
-move, the position alone. An answer must be the SAN of a legal move, signs of check aside:
-the paper's parser also takes moves without the sign of a capture or with more of their origin than is needed.
+Departures: `rules="code"` takes two rules from the paper's code: the limit of 401 answers of the agent, and the reply
+to an illegal move, which is the position alone. An answer must be the SAN of a legal move, with or without signs of
+check; the paper's parser also reads moves without the sign of a capture, or with more of their origin than necessary.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _WIN, _COST, _NOTHING = (Frozen({AGENT: r}) for r in (1.0, -1.0, 0.0))
 
 
 class State(NamedTuple):
-    """The position, the seat to act (None at the end), the agent's turns and the plies played, and the earlier
-    positions that may repeat.
+    """The position, the seat to act (None at the end), the number of the agent's turns and of plies so far, and the
+    earlier positions that may repeat.
 
     >>> State(boards.START, AGENT).plies
     0
@@ -72,13 +72,13 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Chess(Env[State]):
-    """See the module docstring. `rules` is `paper`, or `code` for those of its code; `max_turns` is the number of
-    plies, by the code's rules of answers; None takes the preset's.
+    """See the module docstring. `rules` is `paper`, or `code` for the rules of the paper's code. `max_turns` is the
+    limit of plies, or by the code's rules of answers; None takes the preset's.
 
-    `turn.info`: `move`, the agent's, if legal; `reply`, the opponent's; `fen`, the position now; and `result`: reply
-    (the game goes on), invalid (an illegal answer), mate (the agent's), mated, stalemate, material, seventyfive,
-    fivefold, forfeit, over (the limit). Single acts also have move (the agent's was legal).
-    `View.private` gives programs in either seat the `fen`.
+    `turn.info`: the agent's `move`, if it was legal; the opponent's `reply`; `fen`, the position now; and `result`:
+    reply (the game continues), invalid (an illegal answer), mate (by the agent), mated, stalemate, material,
+    seventyfive, fivefold, forfeit, or over (the limit). The result of a single act may also be move (a legal one of the
+    agent). `View.private` gives programs in either seat the `fen`.
     """
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
@@ -93,7 +93,7 @@ class Chess(Env[State]):
         if self.rules not in RULES:
             raise unknown("chess: rules", self.rules, RULES)
         if self.pieces is not None and self.preset != "endgames":
-            raise invalid("chess: pieces", self.pieces, "None, save under the preset endgames")
+            raise invalid("chess: pieces", self.pieces, "None, except in the preset endgames")
         if self.pieces is not None and self.pieces not in CLASSES:
             raise unknown("chess: pieces", self.pieces, CLASSES)
 
@@ -163,8 +163,8 @@ class Chess(Env[State]):
         return self._task(to_fen(pieces, squares), None, pieces, split, index, plies)
 
     def task(self, hidden: Json) -> Task:
-        """`{"fen": "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"}`: a legal position, White to move, the game not over; with `game`,
-        a number from 0 to 10^9, to distinguish games from one position."""
+        """`{"fen": "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"}`: a legal position in which White can move. `game`, a number from
+        0 to 10^9, distinguishes games from the same position."""
         setup = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
         if "fen" not in setup or set(setup) - {"fen", "game"}:
             raise invalid("chess: hidden", cast("object", hidden), "a mapping with fen, and game if wanted")
@@ -174,7 +174,7 @@ class Chess(Env[State]):
         return self._task(boards.check_fen("chess: hidden.fen", setup["fen"]), game, "custom", "custom", 0)
 
     def _task(self, fen: str, game: int | None, group: str, split: str, index: int, plies: int | None = None) -> Task:
-        # All of the setup is public; it stands in `hidden` too, which is what makes the task anew.
+        # The whole setup is public; it is in `hidden` too, from which `task` makes the task again.
         setup = Frozen[Json](fen=fen) if game is None else Frozen[Json](fen=fen, game=game)
         tags = {"group": group} if plies is None else {"group": group, "plies": str(plies)}
         return self.make_listed_task(split, index, setup, setup, **tags)
@@ -201,12 +201,12 @@ class Chess(Env[State]):
         return boards.legal(state.fen)
 
     def moves_by_square(self, state: State) -> Mapping[str, Mapping[str, str]]:
-        """The legal moves by the squares that they lead from and to, for a board on which they are clicked."""
+        """The legal moves, by origin and target square, for a board that a person clicks on."""
         return boards.moves_by_square(state.fen)
 
     def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
-        """The value of each legal move of an endgame against the best defence, discounted per own move: 0 where
-        mate is given away. None where the tables do not hold the position."""
+        """The value of each legal move of an endgame against the best defence, discounted per move of the agent: 0 if
+        it gives a forced mate away. None if no table has the position."""
         if state.seat != AGENT or not boards.is_solved(state.fen):
             return None
         plies = boards.plies_after_moves(state.fen)
@@ -226,7 +226,7 @@ class Chess(Env[State]):
         return f"{say['intro'].format(limit=limit)}\n\n{boards.space_characters(state.fen)}"
 
     def render(self, state: State, seat: str) -> str | None:
-        """The first message, for the present position: it is the complete information."""
+        """The first message for the current position, which is the complete information."""
         return self.intro(state, seat) if seat == AGENT else None
 
     def step(self, state: State, text: str, rng: Rng) -> Step:

@@ -1,8 +1,8 @@
-"""A chess player without an engine: alpha-beta over a small evaluation, the default opponent of `chess`.
+"""A chess player without an engine: alpha-beta search with a small evaluation, the default opponent of `chess`.
 
-Published: Stockfish of Elo 1200 (LMRL-Gym, appendix D.4), which `users:stockfish` comes close to. This one needs no
-binary and plays the same games everywhere. How it looks ahead is in `search.py`; among moves that it
-holds to be equally good it draws by lot.
+Published: Stockfish of Elo 1200 (LMRL-Gym, appendix D.4), which `users:stockfish` approximates. This player needs no
+binary and plays the same games on every machine. It searches with `search.py`, and chooses at random among the moves
+that the search rates best.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Positions of chess as text: FEN, the moves in them as SAN, and how a game ends.
 
-The rules come from the library `chess` (python-chess, GPL-3), an optional package that the extra `[chess]` brings. It
-is imported here in one place, `parse_position`, when the first position is looked at; elsewhere positions are FEN.
+The rules come from the library `chess` (python-chess, GPL-3), an optional package in the extra `[chess]`. Only
+`parse_position` imports it, at the first position; everywhere else a position is its FEN.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def parse_position(fen: str) -> Board:
 
 
 def check_fen(field: str, value: object) -> str:
-    """Check a position from outside: White is to move and can, in the library's notation; an error names the field."""
+    """Return a position from outside in the library's notation; raises an error that names the field unless White can
+    move."""
     allowed = f"a legal position with White to move, in FEN, such as {START}"
     if not isinstance(value, str) or len(value) > _LONGEST_FEN:
         raise invalid(field, value, allowed)
@@ -70,7 +71,7 @@ def legal(fen: str) -> tuple[str, ...]:
 
 
 def moves_by_square(fen: str) -> dict[str, dict[str, str]]:
-    """The legal moves by origin and target square; a promoting pawn becomes a queen.
+    """The legal moves, by origin and target square; a pawn is promoted to a queen.
 
     >>> moves_by_square(START)["g1"]
     {'h3': 'Nh3', 'f3': 'Nf3'}
@@ -84,8 +85,8 @@ def moves_by_square(fen: str) -> dict[str, dict[str, str]]:
 
 
 def parse_move(fen: str, text: str) -> str | None:
-    """The move in a reply, in SAN; None if there is none. Spaces, check and mate signs, a closing mark (`!`, `?`, `.`)
-    and 0 for O are tolerated; everything else must be exact SAN."""
+    """The move in a reply, in SAN; None if there is none. The reply may have spaces, signs of check and mate, a mark at
+    the end (`!`, `?`, `.`) and 0 for O; otherwise it must be exact SAN."""
     return parse_answer(text, partial(_match_move, fen), partial(_is_running, fen), bare=True)
 
 
@@ -111,16 +112,16 @@ def to_san(fen: str, uci: str) -> str:
     try:
         return here.san(here.parse_uci(uci))
     except ValueError as e:
-        raise UserError(f"chess: the engine's move {uci!r} is not legal in {fen} ({e})") from e
+        raise UserError(f"chess: move: got {uci!r} from the engine, allowed: a legal move in {fen} ({e})") from e
 
 
 def position_key(fen: str) -> str:
-    """The part of a position that counts for repetition: everything but the clocks."""
+    """The part of a position that decides whether it repeats: everything but the clocks."""
     return fen.rsplit(" ", 2)[0]
 
 
 def play_move(fen: str, san: str, before: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """The position after a legal move; the earlier positions that it may repeat; and how the game ended, if it did
+    """The position after a legal move, the earlier positions that may repeat, and how the game ended, if it did
     (`game_ending`). `before` are the positions before the move."""
     here = parse_position(fen)
     move = here.parse_san(san)
@@ -147,13 +148,13 @@ def game_ending(here: Board, before: tuple[str, ...]) -> str:
 
 
 def plies_to_mate(fen: str) -> int | None:
-    """Exact number of plies until White mates with best play of both sides; None if White cannot force mate. Only if
-    Black has the bare king and White one of `CLASSES`; see `is_solved`."""
+    """The exact number of plies until White mates with best play of both sides; None if White cannot force mate, or if
+    no table has the position (`is_solved`)."""
     return _plies_to_mate(parse_position(fen))
 
 
 def is_solved(fen: str) -> bool:
-    """Whether the tables contain the position."""
+    """Whether a table has the position: Black has the bare king, and White one of `CLASSES`."""
     return _white_pieces(parse_position(fen)) in CLASSES
 
 
@@ -201,7 +202,7 @@ def table_moves(fen: str) -> tuple[str, ...]:
 
 
 def move_regret(fen: str, san: str) -> int | None:
-    """By how many plies White's move in a solved position delays mate compared with the best move; None if it gives
-    away a forced mate."""
+    """The plies by which White's move in a solved position delays mate, compared with the best move; None if it gives
+    a forced mate away."""
     best, found = plies_to_mate(fen), plies_after_moves(fen)[san]
     return None if best is None or found is None else found + 1 - best

@@ -1,9 +1,9 @@
 """Alpha-beta search over chess positions: a fixed depth, then the best exchange.
 
-Textbook parts (negamax with alpha-beta, promising moves first). The evaluation is ours and small: material, where the
-men stand, and, against a bare king, how near it is to the edge and to the other king, so that a won game comes to mate.
-Scores are centipawns for the side to move. Nothing is random here and no time is kept: a position and a depth have one
-result on every machine. Repetitions are not seen.
+The search has textbook parts: negamax with alpha-beta, promising moves first. The evaluation is ours and small:
+material, where the men stand, and, against a bare king, how near that king is to the edge and to the other king, so
+that a won game ends in mate. Scores are centipawns for the side to move. The search uses neither random numbers nor a
+clock, so a position and a depth have one result on every machine. It does not consider repetitions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MATE = 100_000
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = range(1, 7)
 _WORTH = (0, 100, 320, 330, 500, 900, 0)
 _PRICE = (0, 100, 320, 330, 500, 900, MATE)
-"""The value of a captured piece; a king cannot be captured."""
+"""The price of losing a piece that captures; a king must not be captured."""
 
 
 def _centrality(square: int) -> int:
@@ -57,7 +57,7 @@ def best_moves(fen: str, depth: int) -> tuple[str, ...]:
     found: list[Move] = []
     for move in _order_moves(here):
         here.push(move)
-        # From one below the best, so that a move exactly as good is told from a worse one.
+        # The window starts one below the best score, so that an equal move is distinguished from a worse one.
         score = -_alpha_beta(here, depth - 1, -2 * MATE, -(best - 1), 1)
         here.pop()
         if score > best:
@@ -86,7 +86,7 @@ def _alpha_beta(here: Board, depth: int, alpha: int, beta: int, ply: int) -> int
 
 
 def _terminal_score(here: Board, ply: int) -> int | None:
-    """The score if the side to move is mated, or stalemated with only king and pawns."""
+    """The score if the side to move is mated, or has only king and pawns and is stalemated; else None."""
     check = here.is_check()
     men = here.occupied_co[here.turn] & ~here.pawns
     if (not check and men & (men - 1)) or any(here.legal_moves):
@@ -95,8 +95,8 @@ def _terminal_score(here: Board, ply: int) -> int | None:
 
 
 def _quiescence(here: Board, beta: int) -> int:
-    """Quiescence: the score if the side to move either stops or makes its best capture, which is recaptured if
-    possible; captures beyond `beta` do not matter."""
+    """The score if the side to move either makes no capture or makes its best one, after which the opponent recaptures
+    if possible. A score of at least `beta` is returned at once."""
     stands, gain = evaluate_position(here), 0
     if stands >= beta:
         return stands
@@ -152,6 +152,6 @@ def _side_score(here: Board, color: bool) -> int:
 
 
 def _king_drive(king: int, other: int) -> int:
-    """Larger the nearer the bare king is to the edge and the other king to it."""
+    """A bonus that grows as the bare king comes nearer to the edge, and the other king nearer to it."""
     apart = max(abs((king >> 3) - (other >> 3)), abs((king & 7) - (other & 7)))
     return 30 * (3 - _centrality(other)) + 10 * (7 - apart)

@@ -1,8 +1,8 @@
-"""The reference chess player: exact tables if Black has the bare king, a search otherwise.
+"""The reference chess player: plays by exact tables if Black has the bare king, and by search otherwise.
 
-In the endgames of `chess` it plays a move with the fastest mate against any defence, from the tables (`endgames.py`),
-so no player needs fewer moves; in the seat of the bare king, a move that delays mate longest. Otherwise it searches
-with alpha-beta (`search.py`), where stronger players exist. Ties are broken at random.
+In the endgames of `chess` it plays, from the tables (`endgames.py`), a move with the fastest mate against any defence,
+so no player needs fewer moves; as the bare king, it plays a move that delays mate longest. In all other positions it
+searches with alpha-beta (`search.py`), and stronger players exist. It breaks ties at random.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Stockfish as a chess player, over UCI: the opponent of LMRL-Gym's `chess`.
 
-Source: LMRL-Gym (arXiv 2311.18232), appendix D.4: Stockfish 15.1 of Elo 1200, 0.1 s per move. Its limited strength
-begins at Elo 1350, which is its Skill Level 0, and it ignores less; so level 0 is the default here, and Elo 1350 to
-1600 are the levels 0 to 2. The binary is GPL-3 software of its authors and no part of sonde: `apt install stockfish`,
-or https://stockfishchess.org.
+Source: LMRL-Gym (arXiv 2311.18232), appendix D.4: Stockfish 15.1 of Elo 1200, 0.1 s per move. The engine limits its
+strength to Elo 1350 at least, its Skill Level 0, and ignores lower values; so level 0 is the default here, and Elo 1350
+to 1600 are the levels 0 to 2. The binary is GPL-3 software of its authors and not part of sonde: `apt install
+stockfish`, or https://stockfishchess.org.
 
-Games are reproducible, which the engine alone does not provide. It searches a fixed number of nodes instead of for a
-fixed time, with one thread, and clears its hash table before each position. Since the engine seeds the weak moves of a
-level by the clock, they are drawn here, by the engine's own rule: below level 20 it searches 1 + level plies and
+Games are reproducible, which the engine alone does not guarantee. It searches a fixed number of nodes, not for a fixed
+time, with one thread, and clears its hash table before each position. The engine seeds the weak moves of a level by the
+clock, so this module draws them, by the engine's own rule: below level 20 the engine searches 1 + level plies and
 reports its four best moves; each gets a bonus that grows with the weakness (120 - 2 level), with its distance from the
 best move and with a random number, and the move with the greatest sum is played. The engine's version and options are
-part of the configuration: a run records which engine it met, and a different version is refused.
+part of the configuration: a run records the engine that it used, and refuses a different version.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ T = TypeVar("T")
 STRONGEST = 20
 LINES = 4
 OPTIONS = {"Threads": 1, "Hash": 1, "UCI_AnalyseMode": False}
-"""Set where the engine has them."""
+"""UCI options, set if the engine has them."""
 _PAWN = 35
-"""The greatest spread of scores, in centipawns, that the random part of the bonus is scaled by."""
+"""The maximum spread of scores, in centipawns, by which the random part of the bonus is scaled."""
 FOLDERS = ("/usr/games", "/usr/local/bin", "/opt/homebrew/bin")
-"""Where to look for the binary besides the PATH; Debian installs it into the first."""
+"""Folders to search for the binary besides the PATH; Debian installs it into the first."""
 PATIENCE = 60.0
 """Seconds to wait for an answer before the engine is ended."""
 _MATE = 30_000
@@ -62,8 +62,8 @@ class ScoredMove(NamedTuple):
 class Stockfish(ProgramPolicy):
     """Plays either side at Skill Level `level`, 0 to 20 (full strength), with at most `nodes` searched per move.
 
-    `binary` is the program, needed where it is neither on the PATH nor in a usual folder. `version` is the name that
-    the engine reports, filled in where it is empty. The process starts with the object and ends with `close`.
+    `binary` is the program; set it if the program is neither on the PATH nor in a usual folder. `version` is the name
+    that the engine reports; if it is empty, it is filled in. The process starts with the object and ends with `close`.
     """
 
     kind: ClassVar[str] = "users"
@@ -81,28 +81,29 @@ class Stockfish(ProgramPolicy):
         engine = UciEngine(find_binary(self.binary))
         if self.version and self.version != engine.version:
             engine.close()
-            raise invalid("users:stockfish: version", self.version, f"{engine.version}, which is what is installed")
+            raise invalid("users:stockfish: version", self.version, f"{engine.version}, the installed one")
         object.__setattr__(self, "version", engine.version)
         object.__setattr__(self, "_engine", engine)
 
     def act_now(self, view: View) -> Action:
         if view.spec.name != "chess":
-            raise UserError(f"users:stockfish: {view.spec.name} is no game of chess")
+            raise UserError(f"users:stockfish: env: got {view.spec.name}, allowed: chess")
         fen: str = view.private["fen"]
         engine: UciEngine = cast("Any", self)._engine
         if self.level == STRONGEST:
             chosen = engine.search_lines(fen, self.nodes, depth=None, n_lines=1)[0]
         else:
             lines = engine.search_lines(fen, self.nodes, depth=1 + self.level, n_lines=LINES)
-            chosen = pick_weakened(lines, self.level, Rng(view.seed))
+            chosen = pick_line(lines, self.level, Rng(view.seed))
         return Action(view.say(boards.to_san(fen, chosen.move)))
 
     async def close(self) -> None:
         self._engine.close()  # type: ignore[attr-defined]
 
 
-def pick_weakened(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
-    """The line that a level plays, of `lines` with the best first: the greatest score + bonus, the last of ties."""
+def pick_line(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
+    """Pick the line that a level plays, from `lines` with the best first: the greatest sum of score and bonus, the last
+    of equals."""
     weakness = 120 - 2 * level
     best, spread = lines[0].score, min(lines[0].score - lines[-1].score, _PAWN)
     chosen, greatest = lines[0], float("-inf")
@@ -117,11 +118,11 @@ def pick_weakened(lines: list[ScoredMove], level: int, rng: Rng) -> ScoredMove:
 
 
 def find_binary(named: str) -> str:
-    """The path of the engine: the one given, or Stockfish on the PATH or in a usual folder."""
+    """The path of the engine: the named one, or Stockfish on the PATH or in a usual folder."""
     if named:
         if found := shutil.which(named):
             return found
-        raise invalid("users:stockfish: binary", named, "a program that can be run")
+        raise invalid("users:stockfish: binary", named, "an executable program")
     places = (shutil.which("stockfish"), *(shutil.which(str(Path(folder, "stockfish"))) for folder in FOLDERS))
     if found := next(filter(None, places), None):
         return found
@@ -175,21 +176,24 @@ class UciEngine:
             return _wait_for(work, PATIENCE)
         except OSError as e:
             self._stop_process()
-            why = f"said nothing for {PATIENCE:g} s" if isinstance(e, TimeoutError) else f"cannot be run ({e})"
-            raise UserError(f"users:stockfish: {self.path} {why}, where {due} was due") from e
+            why = f"did not answer within {PATIENCE:g} s" if isinstance(e, TimeoutError) else f"does not run ({e})"
+            raise UserError(f"users:stockfish: {self.path} {why}; {due} was due") from e
         except EngineError as e:
             self._stop_process()
-            raise UserError(f"users:stockfish: {self.path} failed, where {due} was due: {e}") from e
+            raise UserError(f"users:stockfish: {self.path} failed ({e}); {due} was due") from e
 
 
 async def _search_position(
     running: UciProtocol, fen: str, nodes: int, depth: int | None, n_lines: int
 ) -> list[ScoredMove]:
-    """The first move and the last exact score of each line, or the best move alone where the engine gives no score."""
+    """The first move and the last exact score of each line; the best move alone if the engine reports no score."""
     from chess.engine import INFO_PV, INFO_SCORE, EngineError, Limit
 
     lines: dict[int, ScoredMove] = {}
-    limit, game = Limit(nodes=nodes, depth=depth), object()  # another game each time, for which the engine forgets all
+    limit, game = (
+        Limit(nodes=nodes, depth=depth),
+        object(),
+    )  # a new game each time, so that the engine clears its memory
     wanted = INFO_PV | INFO_SCORE
     with await running.analysis(boards.parse_position(fen), limit, multipv=n_lines, game=game, info=wanted) as analysis:
         async for info in analysis:
@@ -203,7 +207,7 @@ async def _search_position(
 
 
 def _quit_process(running: UciProtocol) -> None:
-    """Ask the engine to quit, and end its process where it does not."""
+    """Ask the engine to quit, and end its process if it does not."""
     from chess.engine import EngineError
 
     with suppress(EngineError, TimeoutError):
@@ -216,7 +220,8 @@ def _quit_process(running: UciProtocol) -> None:
 
 @cache
 def _event_loop() -> asyncio.AbstractEventLoop:
-    """Where the engines' pipes are read. Its thread is a daemon, so a program that forgets to close an engine ends."""
+    """The event loop that reads the engines' pipes. Its thread is a daemon, so a program ends even if it forgets to
+    close an engine."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="stockfish").start()
     return loop

@@ -1,14 +1,14 @@
 """Boolean circuits built from a fixed total of gates: tables, construction, and its exact distribution.
 
 Source: Multi-Turn Puzzles (MTP), appendix A.2. A truth table is a whole number whose bit i is the output for input i in
-counting order, and is written as the outputs in that order: AND of two inputs is `0001`, as a number 8.
+counting order; as text, it is the outputs in that order: AND of two inputs is `0001`, as a number 8.
 
 Published: all gates are used; each circuit gets enough AND and OR gates to join its inputs into one output; circuits
-are built layer by layer: a layer is one gate that joins two randomly drawn signals, or inverts one, and all other
-signals pass through. A joining gate consumes two signals and produces one, so a circuit with n inputs takes
-exactly n - 1 of them: the totals must have AND + OR = circuits * (n - 1), and every input is used exactly once. Ours,
-because the paper names no distribution: AND and OR gates are shuffled and dealt n - 1 to a circuit; every NOT gate goes
-to a uniformly drawn circuit; the gates of a circuit are placed in a uniformly drawn order.
+are built layer by layer. In a layer, one gate joins two randomly drawn signals or inverts one, and all other signals
+pass through. A joining gate consumes two signals and produces one, so a circuit with n inputs takes exactly n - 1 of
+them: the totals must satisfy AND + OR = circuits * (n - 1), and every input is used exactly once. Ours, because the
+paper names no distribution: AND and OR gates are shuffled and dealt n - 1 to a circuit; every NOT gate goes to a
+uniformly drawn circuit; the gates of a circuit are placed in a uniformly drawn order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Gates(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The number of circuits, and of inputs of each."""
+    """The number of circuits, and the number of inputs of each."""
 
     circuits: int
     inputs: int
@@ -74,7 +74,7 @@ def input_columns(inputs: int) -> Tables:
 
 @lru_cache(maxsize=1 << 16)
 def format_table(table: int, inputs: int) -> str:
-    """A truth table as its outputs in counting order."""
+    """Format a truth table as its outputs in counting order."""
     return f"{table:0{1 << inputs}b}"[::-1]
 
 
@@ -121,15 +121,15 @@ def build_circuit(rng: random.Random | Rng, inputs: int, gates: Gates) -> int:
 
 
 def table_distribution(inputs: int, gates: Gates) -> Mapping[int, Fraction]:
-    """Probability of every truth table that `build_circuit` can produce, in the order of the tables."""
+    """The probability of every truth table that `build_circuit` can produce, sorted by table."""
     found = _distribution_from(tuple(sorted(input_columns(inputs))), gates, (1 << (1 << inputs)) - 1)
     return dict(sorted(found.items()))
 
 
 @cache
 def _distribution_from(signals: Tables, gates: Gates, full: int) -> Mapping[int, Fraction]:
-    """The distribution from a layer of signals (sorted, because their order does not matter) and the gates still to be
-    placed."""
+    """The distribution of the table, given a layer of signals (sorted, because their order does not matter) and the
+    gates still to be placed."""
     if not sum(gates):
         return {signals[0]: Fraction(1)}
     found: dict[int, Fraction] = {}

@@ -1,18 +1,18 @@
 """Circuit decoding: probe hidden boolean circuits, then write down all their truth tables.
 
 Source: Multi-Turn Puzzles (MTP), sections 2.1 and 3.1 and appendix A.2. Published: several circuits of some inputs and
-one output each, built layer by layer from a fixed total of AND, OR and NOT gates that the agent is told; 18 probes,
-each one input for one circuit, then the joint truth table on turn 19; the score is the share of circuits whose whole
+one output each, built layer by layer from a fixed total of AND, OR and NOT gates that the agent knows; 18 probes, each
+of one circuit with one input, then the joint truth table on turn 19; the score is the share of circuits whose whole
 table is right; 300 test configurations. The HTML text of the paper has lost the constants, and gives no syntax. Ours: 3
-circuits of 3 inputs, 3 AND, 3 OR and 3 NOT gates in total (so 24 table bits for 18 probes); the dealing and placing of
-gates (`circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables may be given on any turn
-and end the episode; at the end the agent is told how many were right; 300 training configurations; no two tasks have
-the same tables. A win is all tables right; the reward of the last turn is the score. Every circuit has exactly inputs -
-1 AND and OR gates together, because each of them consumes two signals and produces one, so the number of OR gates
-follows from the other totals.
+circuits of 3 inputs, 3 AND, 3 OR and 3 NOT gates in total (so 24 table bits for 18 probes); how gates are dealt and
+placed (`circuits.py`); the answers `probe 2 101` and `1: 01101001 ; 2: ... ; 3: ...`; tables count on any turn and end
+the episode; at the end the agent learns how many were right; 300 training configurations; no two tasks have the same
+tables. A win is all tables right; the reward of the last turn is the score. Every circuit has exactly inputs - 1 AND
+and OR gates together, because each of them consumes two signals and produces one, so the number of OR gates follows
+from the other totals.
 
-Legal answers are the probes not made yet, and on the last turn the tables that agree with every observed output. Other
-answers are accepted too: a repeated probe is answered again, and tables count on any turn.
+Legal answers are the probes that were not made yet, and on the last turn the tables that agree with every observed
+output. The rules accept other answers too: they answer a repeated probe again, and tables count on any turn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRIES = 200
 
 
 class State(NamedTuple):
-    """The gate totals, each circuit's truth table, the inputs probed on each as bits, and the turns taken."""
+    """The gate totals, each circuit's truth table, its probed inputs as bits, and the turns taken."""
 
     gates: Gates
     tables: Tables
@@ -182,7 +182,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         ).hidden
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
-        """Every set of tables, if there are few; use `filter` otherwise."""
+        """Every set of tables, if there are few; otherwise use `filter`."""
         gates = _read_gates(public)
         n = self._support_bound(gates)
         if n > _MOST_LISTED:
@@ -276,7 +276,7 @@ class CircuitDecoding(CertainEnv[State], AnswerTags):
         return rules.probe_answer(circuit, row, self.inputs)
 
     def actions(self, state: State) -> Sequence[str] | None:
-        """The probes not made yet; after the last one, the tables that agree with every output seen."""
+        """The probes that were not made yet; after the last one, the tables that agree with every observed output."""
         rows = range(self.circuit_shape.row_count)
         if state.turn < self.max_turns - 1:
             free = [(c, row) for c, asked in enumerate(state.asked) for row in rows if not asked >> row & 1]

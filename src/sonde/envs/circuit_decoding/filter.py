@@ -1,16 +1,16 @@
 """The exact posterior over the circuits' truth tables, computed without listing all of them.
 
-The totals of gates couple the circuits, but given the deal (the gates of every circuit) they are independent:
+The gate totals couple the circuits; given the deal (the gates of every circuit), the circuits are independent:
 
-    P(tables, outputs seen) = sum over deals of P(deal) prod over circuits c of P(table_c | gates_c) [fits the outputs]
+    P(tables, outputs) = sum over deals of P(deal) prod over circuits c of P(table_c | gates_c) [fits the outputs]
 
-So the weight of a deal after some outputs is P(deal) times, for every circuit, the mass of the tables that fit; and an
-output is a function of the tables, so the expected gain of a probe is the entropy of one bit. Tables with the same
-probability under every set of gates form a *class* (20 of them for the 64 tables of 3 inputs, 80 for the 832 of 4);
-entropy and the number of right tables only need sums over tuples of classes.
+So the weight of a deal after some outputs is P(deal) times the product over circuits of the mass of the tables that
+fit. An output is a function of the tables, so the expected gain of a probe is the entropy of one bit. Tables with the
+same probability under every set of gates form a *class* (20 of them for the 64 tables of 3 inputs, 80 for the 832 of
+4); entropy and the number of right tables only need sums over tuples of classes.
 
-Axes: C circuits, H hands (sets of gates that one circuit may have), T tables, X inputs, G cells. A cell is what is left
-of a class, or the one table that was answered.
+Axes: C circuits, H hands (sets of gates that one circuit may have), T tables, X inputs, G cells. A cell is the rest of
+a class, or the one table that the agent answered.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class CircuitGame:
 
 @lru_cache(maxsize=64)
 def start_filter(shape: Shape, gates: Gates, max_turns: int, which: Which = "last") -> CircuitFilter:
-    """The prior. `which` of several answers in one reply counts."""
+    """The prior. `which` says which of several answers in one reply counts."""
     return CircuitFilter(CircuitGame(shape, gates, max_turns, which), ((0, 0),) * shape.circuits)
 
 
 class TableCells(NamedTuple):
     """One circuit's consistent tables, in cells of equal probability: `size_G` tables, each with `chance_HG`.
 
-    `first` holds the least table of every cell, `said_G` marks the cell of the table that was answered.
+    `first` holds the lowest table of every cell, `said_G` marks the cell of the answered table.
     """
 
     chance_HG: Floats
@@ -135,7 +135,7 @@ class CircuitFilter(Filter):
 
     @cached_property
     def table_CT(self) -> Floats:
-        """Posterior of every circuit's table before a verdict, the other circuits summed out."""
+        """Posterior of every circuit's table before a verdict, summed over the other circuits."""
         n, mass_CH = self.game.shape.circuits, self.fits_CT @ self.game.chance_HT.T
         rows: list[Floats] = []
         for c in range(n):
@@ -153,7 +153,7 @@ class CircuitFilter(Filter):
         return np.where(told, 0.0, _row_entropies(np.stack([ones_CX, 1.0 - ones_CX], axis=-1)))
 
     def likeliest_tables(self) -> str:
-        """The answer of highest expected accuracy: the most likely table of each circuit; ties go to the lowest one."""
+        """The answer with the highest expected score: each circuit's most likely table; the lowest of equals."""
         tables = [self.game.tables[int(row_T.round(12).argmax())] for row_T in self.table_CT]
         return tables_answer(tuple(tables), self.game.shape.inputs)
 
@@ -180,11 +180,11 @@ class CircuitFilter(Filter):
         return joint
 
     def _after_verdict(self, each: Floats, said: Sequence[npt.NDArray[np.bool_]]) -> Floats:
-        """`each` without the tuples that the verdict rules out; `said` marks the tables it is about."""
+        """`each` given the verdict, which rules out some tuples; `said` marks the tables that it is about."""
         if self.verdict is None:
             return each
         tables, right = self.verdict
-        return np.where(_count_marked(said) == right, each, 0.0) / self._number_right(tables)[right]
+        return np.where(_count_marks(said) == right, each, 0.0) / self._number_right(tables)[right]
 
     def _match_tables(self, numbers: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.bool_]]:
         """Masks of these tables, given by their numbers for every circuit."""
@@ -236,8 +236,8 @@ class CircuitFilter(Filter):
         return float(_row_entropies(self._number_right(said)))
 
     def best_question(self) -> tuple[str, float]:
-        """The probe of highest expected gain not made yet; on the last turn the tables whose number of right ones is
-        most uncertain, among those that agree with the observed outputs."""
+        """The new probe with the highest expected gain; on the last turn, of the tables that agree with the observed
+        outputs, those with the most uncertain number of right ones."""
         open_CX = [[not asked >> x & 1 for x in range(self.game.shape.row_count)] for asked, _ in self.seen]
         if self._is_last or not np.any(open_CX):
             return self._best_tables
@@ -253,17 +253,23 @@ class CircuitFilter(Filter):
     def _number_right(self, said: Tables) -> Floats:
         """P(n of these tables are right) for n = 0, ..., C, before a verdict."""
         cells = self._table_cells(said)
-        right = _count_marked([cell.said_G for cell in cells])
+        right = _count_marks([cell.said_G for cell in cells])
         mass = self._tuple_posterior([cell.chance_HG * cell.size_G for cell in cells])
         return np.bincount(right.ravel(), mass.ravel(), self.game.shape.circuits + 1).astype(np.float64)
 
     @cached_property
     def _best_tables(self) -> tuple[str, float]:
-        """Search all tuples of cells and, for each circuit, one table that fits the outputs but no gates."""
-        n, cells = (
-            self.game.shape.circuits,
-            [self._with_none(c, cell) for c, cell in enumerate(self._table_cells(None))],
-        )
+        """The tables with the highest gain of all tuples of cells, which include, for each circuit, one table that fits
+        the outputs but no gates."""
+        cells = [self._with_none(c, cell) for c, cell in enumerate(self._table_cells(None))]
+        gains = _row_entropies(np.clip(self._right_counts(cells), 0.0, 1.0))
+        best = np.unravel_index(int(gains.round(9).argmax()), gains.shape)
+        tables = tuple(cell.first[int(g)] for cell, g in zip(cells, best, strict=True))
+        return tables_answer(tables, self.game.shape.inputs), float(gains[best])
+
+    def _right_counts(self, cells: Sequence[TableCells]) -> Floats:
+        """P(n of the tables are right), n on the last axis, for every tuple of cells."""
+        n = len(cells)
         each = self._tuple_posterior([cell.chance_HG for cell in cells])
         sums = [np.ones_like(each)] + [np.zeros_like(each) for _ in range(n)]
         for k in range(1, n + 1):
@@ -274,14 +280,10 @@ class CircuitFilter(Filter):
                 sums[k] = sums[k] + mass
         # sums[k] is the expected number of ways to choose k right tables; inverted to P(j are right).
         right = [sum((-1) ** (k - j) * comb(k, j) * sums[k] for k in range(j, n + 1)) for j in range(n + 1)]
-        gains = _row_entropies(np.clip(np.stack(right, axis=-1), 0.0, 1.0))
-        best = np.unravel_index(int(gains.round(9).argmax()), gains.shape)
-        tables = tuple(cell.first[int(g)] for cell, g in zip(cells, best, strict=True))
-        return tables_answer(tables, self.game.shape.inputs), float(gains[best])
+        return np.stack(right, axis=-1)
 
     def _with_none(self, c: int, cell: TableCells) -> TableCells:
-        """The cells with an additional one of size 0, for a table that fits the outputs but no gates, if there is
-        one."""
+        """The cells, and one of size 0 for a table that fits the outputs but no gates, if there is one."""
         asked, ones = self.seen[c]
         free = [x for x in range(self.game.shape.row_count) if not asked >> x & 1]
         filled = product((0, 1), repeat=len(free))
@@ -293,13 +295,13 @@ class CircuitFilter(Filter):
         return TableCells(chance_HG, np.append(cell.size_G, 0.0), np.append(cell.said_G, False), [*cell.first, none])
 
 
-def _count_marked(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
+def _count_marks(said: Sequence[npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
     """The number of marked entries for every choice of one entry from each."""
     return reduce(np.add.outer, [marks.astype(np.int64) for marks in said])
 
 
 def _name_tuples(names: Sequence[Sequence[str]], rows: npt.NDArray[np.int64]) -> LazyNames:
-    """A selection of tuples from a product of names, by ascending row numbers."""
+    """The tuples of a product of names with these row numbers, which ascend."""
     numbers = [{name: i for i, name in enumerate(column)} for column in names]
     lengths = tuple(len(column) for column in names)
 

@@ -1,8 +1,8 @@
-"""Circuit decoding on the exact posterior: probe with the highest gain, then give each circuit's likeliest table.
+"""The reference of circuit decoding: makes the most informative probes, then answers each circuit's likeliest table.
 
-The probe with the highest expected gain is the one whose output probability is closest to one half. The score is the
-share of right tables, so the answer is the likeliest table of each circuit separately, which need not be the likeliest
-combination. On the 300 test tasks (18 probes for 24 table bits):
+It plays on the exact posterior. The probe with the highest expected gain is the one whose output probability is closest
+to one half. The score is the share of right tables, so the answer is the likeliest table of each circuit separately,
+which need not be the likeliest combination. On the 300 test tasks (18 probes for 24 table bits):
 
 | probes | tables | share of right tables | all right |
 |---|---|---|---|
@@ -10,7 +10,7 @@ combination. On the 300 test tasks (18 probes for 24 table bits):
 | random, none twice (4 samples) | likeliest | 0.864 | 64.1 % |
 | random, none twice (16 samples) | random, agreeing with the outputs | 0.316 | 1.2 % |
 
-With best splits a single set of tables remains after 15.8 probes on average, in the 98 % of tasks where this happens.
+With best splits, a single set of tables remains in 98 % of the tasks, after 15.8 probes on average.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .._shared.needs import require_filter
 
 
 class DecodingFilter(Protocol):
-    """What this agent requires of a filter."""
+    """The members of a filter that this agent needs."""
 
     def best_question(self) -> tuple[str, float]: ...
     def likeliest_tables(self) -> str: ...

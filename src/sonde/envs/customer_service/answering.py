@@ -1,9 +1,9 @@
 """The customer's answers to questions and suggestions, and small talk if nothing else fits.
 
 Own design. An answer is a full sentence about the finding, independent of the question's wording, so that it is true
-even if the question was misread. Small talk depends on the message and on common knowledge about the product, never on
-the cause or the findings of the case: it is true of every case and reveals nothing. Standard questions ("how old is
-it?") have an answer per product (`answer_everyday`); the rest is a table, `data/talk.toml`.
+even if the customer misread the question. Small talk depends on the message and on common knowledge about the product,
+never on the cause or the findings of the case, so it reveals nothing. Standard questions ("how old is it?") have one
+answer per product (`answer_everyday`); a table, `data/talk.toml`, has the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ GOAL: Final = "Goal reached"
 
 
 class _Talk(NamedTuple):
-    """Patterns of messages with their replies, in the order of trial, and the default reply per kind of message."""
+    """Patterns of messages with their replies, in the order in which they are tried, and the default reply to each kind
+    of message."""
 
     rows: Sequence[tuple[re.Pattern[str], str]]
     plain: Mapping[str, str]
@@ -44,7 +45,7 @@ def answer_finding(product: Product, query: Query, value: int) -> str:
 
 
 def answer_message(product: Product, query: Query, cause: int, values: Sequence[int], said: str) -> str:
-    """The customer's answer to a message that was read as this query."""
+    """The customer's answer to a message with this reading."""
     if query.kind == "finding":
         return answer_finding(product, query, values[query.target])
     if query.kind in ("fix", "cause") and query.target == cause:
@@ -61,13 +62,13 @@ def deny_cause(product: Product, cause: int) -> str:
 
 @cache
 def silent_replies() -> Mapping[str, str]:
-    """The replies that give no answer -> why: "not_known", "not_understood" or "invalid"."""
+    """Map the replies that give no answer to the reason: "not_known", "not_understood" or "invalid"."""
     kinds = {"untold": "not_known", "unclear": "not_understood", "unknown": "not_understood"}
     return {text: kinds.get(kind, "invalid") for kind, text in _load_talk().plain.items()}
 
 
 def answer_small_talk(product: Product, kind: str, said: str) -> str:
-    """The reply to a message of which only the `kind` was understood."""
+    """The reply to a message of which the customer understands only the `kind`."""
     if kind in (*UNANSWERED, "talk") and (own := answer_everyday(product.id, said)):
         return own
     talk = _load_talk()

@@ -8,23 +8,23 @@ language model; regret.
 
 Ours: the products, rules and customer of `customer_service` (`world.py`), so that the truth, the optimal value and the
 posterior are exact. A customer owns three or four products (`households.py`), one of which gives trouble, and the
-first message fits any of them: at first 12 to 18 causes are possible, which questions tell apart. With the causes of
-one product alone, random listed messages solve six cases in ten; the paper describes an action space too large for
-that. Every period is a sub-episode of one step. The case ends when it is solved: from there on optimal play has no
-regret. Optimal play in the true world proposes the right fix in the first period, so the regret of a trial is the
-number of periods before the one that solved it. `told_prior` puts a prior into the first message:
+first message fits any of them: at first 12 to 18 causes are possible, and questions distinguish them. With the causes
+of one product alone, random listed messages would solve six cases in ten; the paper describes an action space too large
+for that. Every period is a sub-episode of one step. The case ends when it is solved, because optimal play has no regret
+from then on. Optimal play in the true world proposes the right fix in the first period, so the regret of a trial is the
+number of periods before the one that solves it. `told_prior` puts a prior into the first message:
 
     none             no prior; agents write their own, as in the paper
     well_specified   all causes of all the products, with their probabilities
     misspecified     only those of the training split: never the cause of a test task
-    hint             no prior in the message; if a model writes an agent's prior, the writer can be told the true cause
-                     as one possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the paper
-                     makes its prior well-specified without revealing the answer
+    hint             no prior in the message; a model that writes an agent's prior can get the true cause as one
+                     possibility among others (`prior="hinted"` of `agents:llm_psrl`), which is how the paper makes its
+                     prior well-specified without revealing the answer
 
-With `hint` the private facts of the agent's seat name the truth, for the writer of its prior only. The exact filter
-(`household_filter.py`) always considers all causes. `turn.info` has the keys of problems with sub-episodes
-(`envs/_shared/rounds.py`; `action` is the canonical message, None if nothing was understood) besides those of
-`customer_service`.
+With `hint` the private facts of the agent's seat name the truth, only for the writer of its prior. The exact filter
+(`household_filter.py`) always considers all causes. Besides the keys of `customer_service`, `turn.info` has those of
+problems with sub-episodes (`envs/_shared/rounds.py`; `action` is the canonical message, None if the customer understood
+nothing).
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ class CustomerServiceBandit(Service):
         return f"{text}\n\n{say['prior'].format(causes=causes)}"
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the agent, with `told_prior="hint"`: the true cause and its fix, for the writer of its prior. For the
-        user also the `household`; empty for foreign scenarios."""
+        """For the agent, with `told_prior="hint"`: the true cause and its fix, as a hint to the writer of its prior.
+        For the user also the `household`, "" for foreign scenarios."""
         case = case_of(state)
         if seat == USER:
             house = find_household(case.product).id if case.product else ""
@@ -165,13 +165,13 @@ class CustomerServiceBandit(Service):
     def decision_problem(self, public: Mapping[str, Json]) -> FiniteProblem:
         """The finite decision problem: canonical messages and periods. Foreign scenarios have none."""
         if public.get("foreign"):
-            raise UserError(f"{_NAME}: a foreign scenario describes no finite problem")
+            raise UserError(f"{_NAME}: decision problem: got a foreign scenario, allowed: a task with a household")
         house = load_households()[str(public["household"])]
         causes = tuple((p, f"{cause.what}; {cause.fix_what} mends it") for p, cause in _list_causes(house))
         return FiniteProblem("case", (_STATE,), _listed_answers(house.id), 1, self.turns, _STATE, causes=causes)
 
     def world(self, state: Talk) -> World:
-        """The mean reward of every canonical message: 1 for those that the customer takes for the right fix."""
+        """The mean reward of every canonical message: 1 if the customer reads it as the right fix."""
         case = case_of(state)
         answers = _listed_answers(find_household(case.product).id)
         read = (read_at_home(case.product, self.say(answer)) for answer in answers)
@@ -196,7 +196,7 @@ class CustomerServiceBandit(Service):
         return step._replace(info=Frozen[Any]({**extra, **step.info}))
 
     def _canonical_action(self, state: Talk) -> str | None:
-        """The legal answer equivalent to the message; None if nothing was understood."""
+        """The legal answer with the same meaning as the message; None if the customer understood nothing."""
         name, query = case_of(state).product, self.read_query(state)
         if name and state.said == WHAT:
             return WHAT
@@ -206,7 +206,7 @@ class CustomerServiceBandit(Service):
 
 
 def _list_products(names: Sequence[str]) -> str:
-    """Products in a list in words: "a fridge, a freezer and a meal box"."""
+    """List products in words: "a fridge, a freezer and a meal box"."""
     *rest, last = (load_products()[name].product for name in names)
     return f"{', '.join(rest)} and {last}"
 

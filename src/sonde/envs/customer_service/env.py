@@ -2,23 +2,24 @@
 
 Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), table 1 and appendices B.4.3, D and E: an agent for a company, a customer
-                  with little knowledge of technology who knows the solution and gives nothing away, "Goal reached"
+                  with little knowledge of technology who knows the solution and does not reveal it, "Goal reached"
                   when the agent suggests it or guesses the underlying problem, a judge; 628 training and 200 test
                   scenarios, 20 turns; no message is checked
     delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.2 and C.3, and its code: the 200 test scenarios of
-                  PAPRIKA. A message with several questions uses up its turn (single inquiry), and the agent is told so
+                  PAPRIKA. A message with several questions uses up its turn (single inquiry), as the agent learns
                   beforehand; 100 new tokens
 
-Ours: PAPRIKA's scenarios, written by a language model, are replaced by 88 products with 392 causes whose findings have
-exact probabilities (`filter.py`, `sources/compile.py`), so that beliefs are exact. The test split has causes that the
-training split never has; the prior covers all causes of a product. A task is a product, a cause, one of the product's
-three openings, which depends on the symptom alone, and the findings drawn for it.
+Ours: 88 products with 392 causes, whose findings have exact probabilities (`filter.py`, `sources/compile.py`), replace
+PAPRIKA's scenarios, which a language model wrote, so beliefs are exact. The test split has causes that the training
+split never has; the prior covers all causes of a product. A task is a product, a cause, one of the product's three
+openings, which depends on the symptom alone, and the findings drawn for it.
 
 ΔBelief-RL only tests on this game: the tasks of its preset are those of `paprika`, for training and, all 200, for
-testing. In both presets the rule customer answers one thing at a time: to a message with several it only says so.
+testing. In both presets the rule customer answers one thing at a time; to a message that asks several, it says only
+that.
 
 A custom scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
-beliefs; no rule can tell what solves it, so a judge must be seated (`judge="seat"`).
+beliefs; no rule can tell what solves it, so it needs a judge (`judge="seat"`).
 
 `turn.info`: `finding` (asked about) and `fix_tried` (suggested), each an id or None, besides those of `Dialogue`.
 """

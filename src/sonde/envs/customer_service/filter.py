@@ -1,8 +1,8 @@
 """Exact beliefs over the causes of a product's failure, given a customer's answers.
 
 Own design. The findings of a case are drawn once, independently, from the likelihoods of its cause; so asking again
-gives the same answer and no information. With the answers x_f of the findings F asked so far and the set D of the
-causes that were tried in vain,
+gives the same answer and no information. With the answers x_f about the findings F asked so far, and the set D of the
+causes that were proposed in vain,
 
     b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
 
@@ -53,7 +53,7 @@ def exclude_cause(weights: Weights, cause: int) -> Weights:
 
 
 def finding_gain(product: Product, weights: Weights, finding: int, error_rate: float = 0.0) -> float:
-    """Expected bits of asking about a finding for the first time."""
+    """The expected gain, in bits, of asking about a finding for the first time."""
     rows, after = value_chances(product, finding, error_rate), 0.0
     for v in range(len(product.findings[finding].values)):
         joint = [w * row[v] for w, row in zip(weights, rows, strict=True)]
@@ -63,7 +63,7 @@ def finding_gain(product: Product, weights: Weights, finding: int, error_rate: f
 
 
 def cause_gain(weights: Weights, cause: int) -> float:
-    """Expected bits of testing this cause."""
+    """The expected gain, in bits, of proposing this cause."""
     p = weights[cause]
     if p <= 0.0 or p >= 1.0:
         return 0.0
@@ -72,13 +72,13 @@ def cause_gain(weights: Weights, cause: int) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
-    """The expected number of messages until the case is solved, under optimal play to the end. Only the most likely fix
-    is ever tried next, and only informative findings are asked about."""
+    """The expected number of messages until the case is solved, under optimal play among these moves: propose the most
+    likely fix, or ask about an informative finding."""
     return min(cost for _, _, cost in rank_moves(name, weights, asked))
 
 
 def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
-    """The possible next moves: "fix" or "finding", its number, and the expected number of messages with it."""
+    """The possible next moves: "fix" or "finding", its number, and the expected number of messages to the end."""
     product, lead = load_products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
@@ -86,11 +86,12 @@ def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple
     rows = [("fix", lead, 1.0 + rest * turns_left(name, round_weights(exclude_cause(weights, lead)), asked))]
     for f in range(len(product.findings)):
         if f not in asked and finding_gain(product, weights, f) > 1e-9:
-            rows.append(("finding", f, 1.0 + _update_weights(product, weights, asked, f)))
+            rows.append(("finding", f, 1.0 + _turns_after_question(product, weights, asked, f)))
     return rows
 
 
-def _update_weights(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
+def _turns_after_question(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
+    """The expected number of messages after the answer to a question about this finding."""
     total = 0.0
     for v in range(len(product.findings[finding].values)):
         mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
@@ -102,7 +103,7 @@ def _update_weights(product: Product, weights: Weights, asked: frozenset[int], f
 
 
 def round_weights(weights: Weights) -> Weights:
-    """The weights as keys of caches: to nine digits."""
+    """Round the weights to nine digits, so that they can be keys of caches."""
     return tuple(round(w, 9) for w in weights)
 
 
@@ -110,7 +111,7 @@ class CaseFilter(Filter):
     """The posterior over the causes of one product; see the module. `read` turns a message into a `Query`, `names` are
     the hypotheses, `ask[i]` and `fix[i]` the legal answers about the i-th finding and cause.
 
-    A message that proposes one cause and does not end the game rules it out, whatever the reply. A reply about a
+    A message that proposes a cause and does not end the game rules that cause out, whatever the reply. A reply about a
     finding carries no information if it is not one of the customer's sentences, or if no remaining cause explains it.
     """
 
@@ -178,8 +179,8 @@ class CaseFilter(Filter):
         return 0.0 if finding in self.asked else finding_gain(self.product, self.weights, finding, self.error_rate)
 
     def best_question(self) -> tuple[str, float]:
-        """A question about a finding, unless a fix is more informative; if nothing is left to learn, the most likely
-        fix."""
+        """The most informative question about a finding, unless a fix is more informative; if nothing is left to learn,
+        the most likely fix."""
         lead = max(range(len(self.weights)), key=lambda i: self.weights[i])
         rows = [(text, cause_gain(self.weights, i)) for i, text in enumerate(self.fix)]
         rows = [rows[lead], *((text, self._query_gain(i)) for i, text in enumerate(self.ask)), *rows]

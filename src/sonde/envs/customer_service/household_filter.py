@@ -1,14 +1,14 @@
 """Exact beliefs over all causes of a household, and the moves that need the fewest messages.
 
-With r_t the reply to message a_t, P(r | a, c) from the rules by which the customer replies (`households.py`), and v the
-values of findings that the customer has stated,
+With r_t the reply to message a_t, P(r | a, c) from the customer's rules (`households.py`), and v the values of findings
+that the customer has stated,
 
     b(c) ~ P(product of c) * weight(c) * prod over t of P(r_t | a_t, c, v)
 
-Every product of the household is equally likely. The answer to a question that was asked before is certain. A reply
-that none of the causes explains, as a language model writes, carries no information, except that a proposed fix or
-cause that did not solve the case is not the right one. `error_rate` e: an answer about a finding names a wrong value
-with probability e, all wrong values being equally likely.
+All products of the household are equally likely. The answer to a repeated question is certain. A reply that no cause
+explains, such as one by a language model, carries no information, except that a proposed fix or cause that did not
+solve the case is not the right one. `error_rate` e: an answer about a finding names a wrong value with probability e,
+all wrong values being equally likely.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Answers = Mapping[tuple[str, int], int]
 
 
 class Move(NamedTuple):
-    """What to say next: a question about a finding, a fix, or (`kind` is "what") the question about the trouble."""
+    """A message to send: a question about a finding, a fix, or, with the kind "what", the question about the
+    trouble."""
 
     kind: str
     product: str = ""
@@ -42,9 +43,9 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HouseholdGame:
-    """What all posteriors of one household share. `hear` turns a text into the message that the customer hears, empty
-    if it fails a check; `listed` maps the listed answers to the messages heard; `names` are the hypotheses, and `ask`
-    and `fix` the listed answers for findings and causes, by product."""
+    """What all posteriors of one household share. `hear` turns a text into the message that the customer hears, "" if
+    it fails a check; `listed` maps the listed answers to the messages that the customer hears; `names` are the
+    hypotheses, and `ask` and `fix` the listed answers for findings and causes, by product."""
 
     household: Household
     hear: Callable[[str], str]
@@ -62,7 +63,8 @@ class HouseholdGame:
 
     @cached_property
     def representatives(self) -> Mapping[str, str]:
-        """For each listed answer the first one with the same meaning: the same replies under every cause and value."""
+        """Map each listed answer to the first one with the same meaning: the same replies under every cause and
+        value."""
         first: dict[Hashable, str] = {}
         return {
             answer: first.setdefault(self._read_meaning(message), answer) for answer, message in self.listed.items()
@@ -122,7 +124,7 @@ class HouseholdFilter(Filter):
 
     def _add_answers(self, message: str, reply: str) -> Answers:
         answers = dict(self.answers)
-        for name, query in self._findings_asked(message):
+        for name, query in self._find_asked_findings(message):
             product = load_products()[name]
             values = range(len(product.findings[query.target].values))
             replies = [answer_finding(product, query, value) for value in values]
@@ -130,7 +132,7 @@ class HouseholdFilter(Filter):
                 answers.setdefault((name, query.target), replies.index(reply))
         return answers
 
-    def _findings_asked(self, message: str) -> Iterator[tuple[str, Query]]:
+    def _find_asked_findings(self, message: str) -> Iterator[tuple[str, Query]]:
         for name in self.weights:
             if (query := read_at_home(name, message)).kind == "finding":
                 yield name, query
@@ -182,7 +184,7 @@ class HouseholdFilter(Filter):
     def rank_moves(self) -> list[tuple[Move, float]]:
         """The possible next moves with the expected number of messages to the end."""
         return _rank_household_moves(
-            _freeze_weights({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.answers)
+            _round_household({name: own for name, own in self.weights.items() if any(own)}), frozenset(self.answers)
         )
 
 
@@ -200,25 +202,25 @@ def _normalise_weights(weights: Mapping[str, Weights]) -> Mapping[str, Weights]:
 
 # --- the fewest messages ---------------------------------------------------------------------------------------------
 
-Frozen = tuple[tuple[str, Weights], ...]
+ProductWeights = tuple[tuple[str, Weights], ...]
 """The weights of each product that is still possible, rounded."""
 
 
-def _freeze_weights(weights: Mapping[str, Weights]) -> Frozen:
+def _round_household(weights: Mapping[str, Weights]) -> ProductWeights:
     return tuple((name, round_weights(own)) for name, own in _normalise_weights(weights).items())
 
 
 @lru_cache(maxsize=1 << 14)
-def _rank_household_moves(state: Frozen, asked: frozenset[tuple[str, int]]) -> list[tuple[Move, float]]:
-    """One product left: the exact solution of `filter.py`. Several: ask about the trouble, which tells the product; or
-    begin with one product as if it were the only one, after which it is solved or known to be the one, or not to be."""
+def _rank_household_moves(state: ProductWeights, asked: frozenset[tuple[str, int]]) -> list[tuple[Move, float]]:
+    """Of one product: the exact solution of `filter.py`. Of several: ask about the trouble, which tells the product; or
+    begin with one product as if it were the only one, after which either this product or another gives the trouble."""
     shares = [(name, sum(own), tuple(w / sum(own) for w in own)) for name, own in state]
     if len(state) == 1:
         return _rank_product_moves(*state[0], asked)
-    tell = 1.0 + sum(mass * _product_turns_left(name, own, asked) for name, mass, own in shares)
-    rows = [(Move("what"), tell)]
+    cost_of_what = 1.0 + sum(mass * _product_turns_left(name, own, asked) for name, mass, own in shares)
+    rows = [(Move("what"), cost_of_what)]
     for name, mass, own in shares:
-        rest = _freeze_weights({other: w for other, w in state if other != name})
+        rest = _round_household({other: w for other, w in state if other != name})
         without = min(cost for _, cost in _rank_household_moves(rest, asked))
         rows += [
             (move, mass * cost + (1.0 - mass) * (1.0 + without)) for move, cost in _rank_product_moves(name, own, asked)

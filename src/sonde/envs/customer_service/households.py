@@ -1,8 +1,8 @@
 """Households: the three or four products of one customer, and the reading of a message that may be about any of them.
 
-Own data (`data/households.toml`) and rules. The opening fits trouble with any of the products, so that at first the
-causes of all of them are possible. One product is in trouble. The customer reads a message as being about that product,
-except in two cases:
+Own data (`data/households.toml`) and rules. One product gives trouble. The opening fits trouble with any of the
+products, so at first the causes of all of them are possible. The customer reads a message as one about the product that
+gives trouble, except in two cases:
 
 - The message names another product of the household, and not this one.
 - It has no meaning for this product, but asks about another one, or proposes something for it.
@@ -32,7 +32,7 @@ _MEANT = ("finding", "fix", "cause", "several")
 
 
 class Household(NamedTuple):
-    """The ids of the products of one customer, and what they may say first."""
+    """The ids of the products of one customer, and the possible openings."""
 
     id: str
     products: tuple[str, ...]
@@ -58,8 +58,7 @@ def find_household(product: str) -> Household:
 
 
 def read_at_home(product: str, said: str) -> Query:
-    """Read a message as the owner of the household whose `product` gives trouble does; unknown if it is about another
-    one."""
+    """Read a message as the owner whose `product` gives trouble does; `UNKNOWN` if it is about another product."""
     return UNKNOWN if find_neighbour(product, said) else read_support_message(product, said)
 
 
@@ -76,7 +75,7 @@ def find_neighbour(product: str, said: str) -> str:
 
 
 def _find_named_products(household: str, said: str) -> tuple[str, ...]:
-    """The products of a household that a message names by words that mean no other."""
+    """The products of a household that a message names by words that mean no other product."""
     words = _word_stems(said)
     return tuple(name for name, own in _distinct_names(household).items() if own & words)
 
@@ -87,7 +86,7 @@ def _names_own(product: str, said: str) -> bool:
 
 @cache
 def _distinct_names(household: str) -> Mapping[str, frozenset[str]]:
-    """For each product the words of its name that occur in no text about another product of the household."""
+    """Map each product to the words of its name that occur in no text about another product of the household."""
     products = [load_products()[name] for name in load_households()[household].products]
     spoken = {p.id: _words_about(p) for p in products}
 
@@ -99,7 +98,7 @@ def _distinct_names(household: str) -> Mapping[str, frozenset[str]]:
 
 @cache
 def _name_words(product: Product) -> frozenset[str]:
-    """The words by which a product is called: its brand and its kind, without the model's name and number."""
+    """The words that people use for a product: its brand and its kind, without the model's name and number."""
     _, *words = product.product.split()
     brand = next((word for word in words if word[0].isupper()), "")
     said = tokenize(ascii_lower(" ".join(w for w in words if w == brand or w.islower())))
@@ -156,7 +155,7 @@ def _name_by_owner(product: Product) -> str:
 
 @lru_cache(maxsize=READINGS)
 def reply_chances(product: str, said: str) -> tuple[Mapping[str, float], ...]:
-    """The replies to a message with their probabilities, one mapping for each cause of the product."""
+    """The possible replies to a message with their probabilities, one mapping per cause of the product."""
     own, query = load_products()[product], read_at_home(product, said)
     if query.kind != "finding":
         return tuple({answer_at_home(product, c, (), said): 1.0} for c in range(len(own.causes)))

@@ -15,7 +15,7 @@ from sonde._util.folders import data_file
 
 
 class Finding(NamedTuple):
-    """Something to ask about: `values` and the customer's `answers` are parallel; `more` are words that point to it."""
+    """Something to ask about. `values` and the customer's `answers` are parallel; `more` are further words for it."""
 
     id: str
     asks: str
@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A possible cause with its fix. `likelihood[f][v]` is the probability of the value v of the finding f; `answer` is
-    the part of `suggestion` without which it is not understood."""
+    """A possible cause with its fix. `likelihood[f][v]` is the probability of value v of finding f; `answer` is the
+    part of `suggestion` that the customer needs to understand it."""
 
     id: str
     what: str

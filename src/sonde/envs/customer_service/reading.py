@@ -1,11 +1,11 @@
 """Read a support agent's message: the finding, fix or cause that it asks for, if any.
 
 Own design. Findings, causes and fixes are bags of words (`envs/_shared/english/speech.py`). `data/words.toml` has the
-general English of support talk: stop words, words common to nearly all products, synonyms, opposites, and how
-properties are asked for ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few
-aspects that all products share; `data/everyday.toml` has, for each product, a sentence that is true for every cause and
-finding, or the finding that is meant. It is used only if a message is not understood otherwise, and only if a pattern
-matches a whole sentence.
+general English of support talk: stop words, words common to nearly all products, synonyms, opposites, and the ways to
+ask for a property ("how old"). Standard questions ("Is it plugged in?", "Any strange noises?") are about a few aspects
+that all products share; `data/everyday.toml` has, for each product, a sentence that is true for every cause and
+finding, or the finding that the question means. It counts only if the reader does not understand the message otherwise,
+and only if a pattern matches a whole sentence.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .products import Finding, load_products
 
 Kind = Literal["finding", "fix", "cause", "several", "talk", "untold", "unclear", "unknown"]
 UNANSWERED = frozenset[Kind](("untold", "unclear", "unknown"))
-"""Kinds of messages that have no answer: about something of which nothing is known, or not understood."""
+"""Kinds of messages that have no answer: the customer knows nothing about the subject, or does not understand."""
 READINGS: Final = 1 << 15
-"""Maximum number of messages whose readings a cache holds: more than the some 9,000 pairs of a listed message and a
-product that may hear it, which a cache that is too small would evict in turn."""
+"""Maximum number of readings in a cache: more than the 9,000 or so pairs of a listed message and a product that may
+hear it, because a smaller cache would evict each before its next use."""
 
 
 class Query(NamedTuple):
-    """What a message asks for: `target` is the number of the finding or cause. `proposed` are the causes that the
-    message proposes, by name or by fix. `beside`: it asks about a cause, of which the customer knows only what the
-    finding shows."""
+    """What a message asks for. `target` is the number of the finding or cause; `proposed` are the causes that the
+    message proposes, by name or by fix; `beside` is set if it asks about a cause, about which the customer knows only
+    what the finding shows."""
 
     kind: Kind
     target: int = -1
@@ -75,7 +75,7 @@ def _message_key(said: str) -> str:
 
 @lru_cache(maxsize=128)
 def _declared_queries(name: str) -> Mapping[str, Query]:
-    """The legal answers and the sample questions, which are always understood."""
+    """The readings of the legal answers and the sample questions, which the customer always understands."""
     product = load_products()[name]
     rows = {q: Query("finding", f) for f, found in enumerate(product.findings) for q in found.questions}
     for c, cause in enumerate(product.causes):
@@ -85,15 +85,15 @@ def _declared_queries(name: str) -> Mapping[str, Query]:
 
 @lru_cache(maxsize=128)
 def _name_queries(name: str) -> Mapping[str, Query]:
-    """Names of causes and fixes: a message that consists of a name proposes that cause or fix."""
+    """The readings of the names of causes and fixes: a message that is only a name proposes that cause or fix."""
     causes = list(enumerate(load_products()[name].causes))
     found = {phrase_key(tokenize(c.fix_what)): Query("fix", i, (i,)) for i, c in causes}
     return found | {phrase_key(tokenize(c.what)): Query("cause", i, (i,)) for i, c in causes}
 
 
 def read_sentences(name: str, parts: Sequence[SaidSentence]) -> Query:
-    """Read sentences that are not declared: by a name, otherwise by all their words, otherwise only by the sentences
-    that are framed as a diagnosis or an instruction."""
+    """Read sentences that are not declared: by a name, or else by all their words, or else by the sentences that are
+    framed as a diagnosis or an instruction."""
     said = [p for p in parts if p.mode in ("does", "states")]
     called = [
         query for p in parts if (p in said or p.framed) and (query := _name_queries(name).get(phrase_key(p.words)))
@@ -152,7 +152,7 @@ def _read_question(name: str, asked: Sequence[SaidSentence], does: Sequence[Said
 
 @lru_cache(maxsize=1 << 10)
 def telling_finding(name: str, cause: int) -> int:
-    """The most informative finding about a cause: the one in which it differs most from the others."""
+    """The finding that tells most about a cause: the one in which the cause differs most from the others."""
     product = load_products()[name]
     others = [c for i, c in enumerate(product.causes) if i != cause]
     total = sum(c.weight for c in others)
@@ -192,7 +192,7 @@ def _read_proposal(
 
 
 def _propose_by_clause(causes: Bags, parts: Sequence[SaidSentence]) -> set[int]:
-    """The causes that single clauses propose, if there are several clauses."""
+    """The causes that single clauses propose; none if there is only one clause."""
     clauses = [content_stems(c.split()) for p in parts for c in _AND.split(" ".join(p.words))]
     return {t for c in clauses if len(c) > 1 and len(clauses) > 1 and (t := causes.choose_topic(c).target) >= 0}
 
@@ -210,7 +210,7 @@ class SupportWords(NamedTuple):
     weak: frozenset[str]
     same: Mapping[str, str]
     aspects: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
-    """Patterns for questions about a property, and the words of which one occurs in a finding that states it."""
+    """Patterns of questions about a property, and words at least one of which a finding that states it has."""
     opposite: Mapping[str, frozenset[str]]
     """Maps words for actions to those for the opposite action."""
     neutral: frozenset[str]
@@ -314,7 +314,7 @@ def _declare_finding(found: Finding) -> Declared:
 
 
 def _declare_cause(names: Iterable[str], more: Iterable[str]) -> Declared:
-    """Declare a cause. A name like "three values" leaves a single stem, which is no name: ending the game requires
+    """Declare a cause. A name such as "three values" leaves a single stem, which is no name: to end the game requires
     more."""
     all_of = [(text_stems(text), _COUNT.search(text)) for text in names]
     whole = tuple(stems for stems, counts in all_of if len(stems) > 1 or not counts)
@@ -347,7 +347,8 @@ _END = re.compile(r" (?:until|so|because|that|which|to|,) .*")
 
 
 def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
-    """Whether a proposal is the fix for this cause: one of its verbs belongs to the fix, and nothing is inverted."""
+    """Whether a proposal is the fix for this cause: one of its verbs belongs to the fix, and no word is opposite to
+    it."""
     bags = product_topics(name).fixes
     verbs = [
         v
@@ -362,7 +363,7 @@ def is_fix(name: str, cause: int, said: Sequence[str], points: float) -> bool:
 
 
 def _instruction_words(said: Sequence[str]) -> frozenset[str]:
-    """The words of an instruction; "+on" if "on" belongs to the verb, as in "turn it on"."""
+    """The words of an instruction, with "+on" if "on" belongs to the verb, as in "turn it on"."""
     if not said or base_form(said[0]) not in word_set("deeds"):
         return frozenset()
     behind = (*said[1:], "the")
@@ -377,7 +378,7 @@ _STATED_LAST = re.compile(r"^((?:what|which|where|how)\b[^,]*?) (it|this|that) (
 
 
 class _Everyday(NamedTuple):
-    """The patterns of each aspect, and the answer of each product's owner."""
+    """The patterns of each aspect, and each product's answers by aspect."""
 
     forms: tuple[tuple[str, re.Pattern[str]], ...]
     said: Mapping[str, Mapping[str, str]]
@@ -399,8 +400,8 @@ def _compile_forms(rows: list[str], words: Mapping[str, str]) -> re.Pattern[str]
 
 @lru_cache(maxsize=READINGS)
 def answer_everyday(product: str, said: str) -> str:
-    """The product owner's answer to a standard question; empty for other messages. "=" and the id of a finding if the
-    message asks for that."""
+    """The owner's answer to a standard question, or "=" and the id of a finding if the question means that; "" for
+    other messages."""
     asked = [part for part in read_speech(said) if part.mode != "talk"]
     if len(asked) != 1:
         return ""
@@ -418,7 +419,7 @@ def _product_pattern(product: str) -> re.Pattern[str]:
 
 
 def _normalise_question(text: str, product: str) -> str:
-    """A sentence in lower case, without courtesy, with "it" for the product."""
+    """The sentence without courtesy, with "it" for the product, and with a question's word order."""
     bare = _CLOSE.sub("", _product_pattern(product).sub("it", text.replace(" ,", ","))).removeprefix("about ")
     for word in ("if ", "whether "):
         if bare.startswith(word):

@@ -1,9 +1,9 @@
-"""The reference support agent: ask useful questions in plain English, and propose the fix once that is quicker.
+"""The reference support agent: asks useful questions in plain English, and proposes a fix as soon as that is quicker.
 
-Exact: by looking ahead to the end (`filter.py`), it takes the message, a question or a fix, with the fewest expected
+It looks ahead to the end (`filter.py`), exactly, and takes the message, a question or a fix, with the fewest expected
 messages to the end; among equally good messages, the one with the highest expected gain on the posterior
 (`View.filter`). `View.seed` chooses among the wordings that the customer understands. For a household of several
-products it assumes that a message about one product reveals of the others only whether they are in trouble.
+products it assumes that a message about one product reveals about the others only whether one of them gives trouble.
 """
 
 from __future__ import annotations

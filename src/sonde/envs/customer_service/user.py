@@ -1,9 +1,9 @@
-"""The rule user of customer service: a customer without technical knowledge, who answers and tries what is proposed.
+"""The rule user of customer service: a customer without technical knowledge, who answers and tries every proposed fix.
 
-Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). The answer depends on the reading of the message,
-the hidden cause and the drawn findings (`data/`); no other words of the message matter, so the customer cannot be
-talked into anything. In `customer_service_bandit` it owns a household of products (`households.py`). It knows nothing
-about foreign scenarios, and says so.
+Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). An answer depends only on the reading of the
+message, the hidden cause and the drawn findings (`data/`), so no message can talk the customer into anything. In
+`customer_service_bandit` it owns a household of products (`households.py`). It knows nothing about foreign scenarios,
+and says so.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from .reading import UNANSWERED, read_support_message
 
 @dataclass(frozen=True, kw_only=True)
 class Customer(Ruled):
-    """See the module. Hypotheses are
-    `product/cause`."""
+    """See the module. Hypotheses are `product/cause`."""
 
     needs: ClassVar[tuple[str, ...]] = ("product", "cause", "values", "question")
 
@@ -33,29 +32,26 @@ class Customer(Ruled):
         name, said = facts["product"], facts["question"]
         if name and facts.get("household"):
             return answer_at_home(name, facts["cause"], facts["values"], said)
-        return (
-            answer_message(
-                load_products()[name], read_support_message(name, said), facts["cause"], facts["values"], said
-            )
-            if name
-            else UNKNOWN
-        )
+        if not name:
+            return UNKNOWN
+        query = read_support_message(name, said)
+        return answer_message(load_products()[name], query, facts["cause"], facts["values"], said)
 
     def has_answer(self, view: View) -> bool:
-        """Whether the message means something for the product; in a household also whether for another one."""
+        """Whether the message has a meaning for the product, or, in a household, for another one."""
         product, said = view.private["product"], view.private["question"]
         if product and view.private.get("household"):
             return has_meaning_at_home(product, said)
         return bool(product) and read_support_message(product, said).kind not in UNANSWERED
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """The likelihood for a first message about its subject, with unknown findings."""
+        """The likelihoods of the reply to a first message about its subject, while no finding is known."""
         at_home = bool(view.private.get("household"))
         return [_reply_probabilities(str(h), view.private["question"], at_home).get(reply, 0.0) for h in hypotheses]
 
 
 def _reply_probabilities(hypothesis: str, said: str, at_home: bool) -> Mapping[str, float]:
-    """The replies of a customer with this cause, with their probabilities."""
+    """The possible replies of a customer with this cause, with their probabilities."""
     name, _, cause = hypothesis.partition("/")
     if name not in load_products():
         raise unknown("users:customer: hypothesis", hypothesis, [f"{p}/..." for p in load_products()])

@@ -2,8 +2,8 @@
 
 A task is a product, a cause, one of the product's three openings, which depends on the symptom alone, and the findings
 drawn for it. The test split has causes that the training split never has; the prior covers all causes of a product. A
-foreign scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer and has no exact beliefs;
-no rule can tell what solves it, so it needs a judge (`judge="seat"`).
+foreign scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
+beliefs; no rule can tell what solves it, so it needs a judge (`judge="seat"`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .products import Cause, Product, load_products
 from .reading import UNANSWERED, UNKNOWN, Query, read_support_message
 
 SIZES = {"train": 628, "test": 200}
-"""The number of tasks in PAPRIKA's customer service, which these environments share."""
+"""The numbers of tasks, those of PAPRIKA's customer service."""
 
 
 class ServiceCase(NamedTuple):
@@ -45,8 +45,8 @@ class ServiceCase(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Dialogue):
-    """See the module. Subclasses define `name_of_prompts`, which is their name, presets and a spec; the first preset is
-    the one whose tasks they all have."""
+    """See the module. Subclasses define `name_of_prompts` (their name), presets and a spec. All presets have the tasks
+    of the first one."""
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class Service(Dialogue):
         return TaskList(SIZES[split], lambda i: self._draw_task(split, i))
 
     def _draw_task(self, split: str, index: int) -> Task:
-        """Draw a task: every round visits all pairs of the split in its own order, with another opening."""
+        """Draw a task: each round visits all pairs of the split in its own order, with another opening."""
         pairs = _split_pairs(split)
         again, at = divmod(index, len(pairs))
         name, cause = _shuffle_pairs(split, again)[at]
@@ -63,7 +63,7 @@ class Service(Dialogue):
         return self._make_task(name, cause, opening, _draw_values(load_products()[name], cause, {}, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"product": "laptop_dead", "cause": "charger"}` and, optionally, `opening` (0 to 2), `findings` (`{"led":
+        """`{"product": "laptop_dead", "cause": "charger"}`, and if wanted `opening` (0 to 2), `findings` (`{"led":
         "off"}`; the others are drawn) and the `seed` of that draw; or `{"scenario": ..., "solution": ...}`."""
         if foreign := self.foreign_task(hidden):
             return foreign
@@ -110,7 +110,7 @@ class Service(Dialogue):
         return product_hypotheses(case.product)[case.cause] if case.product else case.solution
 
     def in_words(self, hypothesis: Hashable) -> str:
-        """The catchwords of the fix; for a foreign scenario the solution as given."""
+        """The catchwords of the fix, or the solution of a foreign scenario as it is."""
         product, _, _ = str(hypothesis).partition("/")
         named = (
             dict(zip(product_hypotheses(product), legal_answers(product).fix, strict=True))
@@ -137,8 +137,8 @@ class Service(Dialogue):
         )  # fmt: skip
 
     def private(self, state: Talk, seat: str) -> Mapping[str, Any]:
-        """For the user: `product` (its id; empty for foreign scenarios), the numbers `cause` and `values`, the message
-        to answer as `question`, and the earlier ones as `heard`."""
+        """For the user: `product` (its id, "" for foreign scenarios), the numbers `cause` and `values`, the message to
+        answer as `question`, and the earlier messages as `heard`."""
         if seat != USER:
             return Frozen()
         case = case_of(state)
@@ -151,7 +151,7 @@ class Service(Dialogue):
         return legal_answers(name).every if name else None
 
     def say(self, answer: str) -> str:
-        """The catchwords of a fix as a full suggestion; other answers unchanged."""
+        """Turn the catchwords of a fix into a full suggestion; other answers stay unchanged."""
         return _full_suggestions().get(answer, answer)
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
@@ -168,7 +168,7 @@ class Service(Dialogue):
         return query.kind in ("fix", "cause") and query.target == case_of(state).cause
 
     def judge_message(self, state: Talk) -> Verdict:
-        """Judge by the rules; a foreign scenario has none, so its judge decides."""
+        """Judge by the rules. A foreign scenario has no rules, so its judge decides."""
         if not case_of(state).product:
             return "unclear"
         if self.read_query(state).kind in ("fix", "cause"):
@@ -257,7 +257,7 @@ def _draw_values(product: Product, cause: int, given: Mapping[int, int], rng: ra
 
 
 def _parse_findings(env: str, product: Product, cause: int, findings: object) -> Mapping[int, int]:
-    """Parse findings and values; raises an error that names what is wrong."""
+    """The values of the given findings, by number; raises an error that names what is wrong."""
     names = [f.id for f in product.findings]
     rows: Mapping[Any, Any] = cast("Mapping[Any, Any]", findings) if isinstance(findings, Mapping) else {"": findings}
     given: dict[int, int] = {}
@@ -282,8 +282,8 @@ def _text_field(setup: Mapping[str, Any], field: str) -> str:
 
 
 class Legal(NamedTuple):
-    """The legal answers: a question about each finding, the catchwords of each fix, and all of them with the other
-    questions in the data."""
+    """The legal answers: one question about each finding, the catchwords of each fix, and `every` answer, which
+    includes the other questions in the data."""
 
     ask: tuple[str, ...]
     fix: tuple[str, ...]
@@ -300,7 +300,7 @@ def legal_answers(name: str) -> Legal:
 
 @cache
 def _full_suggestions() -> Mapping[str, str]:
-    """Maps the catchwords of a fix to the full suggestion."""
+    """Map the catchwords of each fix to the full suggestion."""
     return {c.answer: c.suggestion for p in load_products().values() for c in p.causes}
 
 
@@ -321,7 +321,7 @@ def _cause_secrets(name: str, cause: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def _causes_by_name(name: str) -> Mapping[str, int]:
-    """Maps names of causes to their causes, as a mask. Instructions are not names: they are read as advice."""
+    """Map names of causes to their causes, as a mask. Instructions are not names, because they are read as advice."""
     found: dict[str, int] = {}
     for i, cause in enumerate(load_products()[name].causes):
         key = name_key(cause.what)

@@ -93,7 +93,7 @@ class City:
 
     @cached_property
     def secret_names(self) -> tuple[str, ...]:
-        """The names of the city and of its country, but those that are also words for something else."""
+        """The names of the city and of its country, except those that are also words for something else."""
         return tuple(name for name in (*self.names, *self.land.names) if name not in _VAGUE)
 
     @cached_property
@@ -244,5 +244,5 @@ def distance_km(a: City, b: City) -> float:
 
 @cache
 def load_atlas() -> Atlas:
-    """The only one; loaded when first asked for."""
+    """The atlas, loaded once per process."""
     return Atlas()

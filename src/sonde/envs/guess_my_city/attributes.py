@@ -1,7 +1,7 @@
 """Attributes of cities in three-valued logic, as claims over bit masks.
 
-Ours. Attributes are lines of `data/phrases.txt`, section [sets], which explains the format. Each is decided for
-every city: yes, no, or explicitly unknown; a test of a field that is empty for a city is unknown of it.
+Ours. Attributes are lines of `data/phrases.txt`, section [sets], which explains the format. Each has a value for every
+city: yes, no, or explicitly unknown. A test of a field is unknown for the cities whose field is empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._shared.english.tokens import Interval, parse_sections, plain_words
 from .atlas import City, Truth, load_atlas, split_list
 
 NOW = 2026
-"""The year in which the knowledge was written."""
+"""The year of the knowledge."""
 
 
 class KnownCities(NamedTuple):

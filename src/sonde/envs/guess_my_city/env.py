@@ -5,27 +5,29 @@ Sources and presets:
                   questions, replies that name neither city nor country, a proposal costs a turn, "Goal reached" is
                   judged; 500 training and 185 test cities; 512 new tokens; no message is checked
     lmrl          LMRL-Gym (arXiv 2311.18232), D.7: the most populous cities, a reward of -1 for every question and 0
-                  for the one that wins. None of them is among those of PAPRIKA, which tests on LMRL-Gym's, too
-                  (appendices B.1 and I.7): both splits together are its test set
+                  for the one that wins. None of them is a city of `paprika`, because PAPRIKA also tests on LMRL-Gym's
+                  (appendices B.1 and I.7): both splits together are that test set
     delta_belief  ΔBelief-RL (arXiv 2602.12342), B.2.1 and C.2, and its code: the 185 test cities of PAPRIKA. A message
                   with several questions or several cities uses up its turn (single inquiry, single hypothesis). A
                   "Goal reached" to a message that does not name the city does not end the game (exact match). Replies
                   come bare, without the turns left; 100 new tokens
 
 Ours: the cities and all facts about them (`data/`; the papers have lists of their own). 685 of the 758 cities are for
-PAPRIKA's presets. The other 73 are for `lmrl`, 61 for training and 12 for testing, instead of LMRL-Gym's 100 and the 91
-of them that PAPRIKA tests on. The default user, `users:resident`, is a program: it answers truthfully if it understands
-a question as a whole, and otherwise says that it does not know, or does not understand. With it the filter is exact,
-except for gaps in the data (`evidence`, see `_shared/partition.py`): every city has one reply to every message. The
-prior is uniform over all 758 cities, or for `lmrl` over its 73. ΔBelief-RL only tests on this game; the tasks of its
-preset, for training and all 185 for testing, are those of `paprika`. Its code looks for the word "or" in a message that
-wins; here proposed cities are counted in every message, so that a refusal reveals nothing.
+`paprika` and `delta_belief`. The other 73 are for `lmrl`, 61 for training and 12 for testing, instead of LMRL-Gym's 100
+and the 91 of them that PAPRIKA tests on. The default user, `users:resident`, is a program: it answers truthfully if it
+understands a question as a whole, and otherwise says that it does not know, or does not understand. With this user
+every city has one reply to every message, so the filter is exact except for gaps in the data (`evidence`, see
+`_shared/partition.py`). The prior is uniform over all 758 cities, or for `lmrl` over its 73.
 
-A task may have a city that is in no list (`env.task({"city": ..., "country": ...})`): only a language model can
-play its resident, there is no filter, and the rule user says that it does not know.
+ΔBelief-RL only tests on this game; the tasks of its preset, for training and all 185 for testing, are those of
+`paprika`. Its code looks for the word "or" only in a message that wins; here the rules count the proposed cities in
+every message, so that a refusal reveals nothing.
 
-`turn.info`, besides `result` and the like: `topic` of the question as the rules read it, and `guess`, the cities that
-it may propose.
+A task may have a city that is in no list (`env.task({"city": ..., "country": ...})`). Only a language model can play
+its resident; it has no filter, and the rule user says that it does not know.
+
+`turn.info`, besides the keys of every conversation: the `topic` of the question as the rules read it, and `guess`, the
+cities that the message may propose.
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ class GuessMyCity(Dialogue):
 
     @cached_property
     def _split_of_cities(self) -> Mapping[str, Sequence[str]]:
-        """The cities of either side in a fixed shuffled order; those of lmrl are no other preset's."""
+        """The cities of each split in a fixed shuffled order; `lmrl` shares none with the other presets."""
         sides: dict[str, list[str]] = {"train": [], "test": []}
         for city in self.city_knowledge.cities:
             if city.lmrl == (self.preset == "lmrl"):
@@ -142,10 +144,10 @@ class GuessMyCity(Dialogue):
         return self._make_task(self._find_title(setup["city"].strip(), setup["country"].strip()), "custom", 0)
 
     def _find_title(self, city: str, country: str) -> str:
-        """The title of the list for whatever name of a city of the preset; for others the two names."""
-        from .guesses import cities_named
+        """The title in the list of a city of the preset, for any of its names; for other cities the two names."""
+        from .guesses import find_named_cities
 
-        found = cities_named(f"{name_key(city)} {name_key(country)}")
+        found = find_named_cities(f"{name_key(city)} {name_key(country)}")
         rows = [c for c in self.city_knowledge.cities if found >> c.id & 1]
         return rows[0].title if len(rows) == 1 else f"{city}, {country}"
 
@@ -168,11 +170,11 @@ class GuessMyCity(Dialogue):
         return str(state.world)
 
     def in_words(self, hypothesis: Hashable) -> str:
-        """The city's name, with its country where another one has the same, or where it is in no list."""
-        return self._find_names.get(str(hypothesis), str(hypothesis))
+        """The city's name, with its country if another city has the same name, or if the city is in no list."""
+        return self._names_by_title.get(str(hypothesis), str(hypothesis))
 
     @cached_property
-    def _find_names(self) -> Mapping[str, str]:
+    def _names_by_title(self) -> Mapping[str, str]:
         return {title: name for name, title in self.city_knowledge.proposals.items()}
 
     def intro(self, state: Talk, seat: str) -> str:
@@ -228,7 +230,7 @@ class GuessMyCity(Dialogue):
         return None if found.topic == "unknown" else "nothing"
 
     def is_untrue(self, state: Talk, reply: str) -> bool:
-        """Whether a sentence of the reply, asked of whoever lives there, would be denied."""
+        """Whether the resident would deny a sentence of the reply."""
         from .resident import NEITHER, NO, WRONG, read_city_message
 
         city = self.hidden_city(state)
@@ -238,7 +240,7 @@ class GuessMyCity(Dialogue):
         )
 
     def candidate_names(self, state: Talk) -> Names:
-        from .guesses import cities_named, city_names
+        from .guesses import city_names, find_named_cities
 
         city = self.hidden_city(state)
         if city is None:
@@ -246,9 +248,9 @@ class GuessMyCity(Dialogue):
             ways = (name, f"{name} {country}", f"{name} in {country}")
             return Names(name_lookup({name_key(way): 1 for way in ways}), len(f"{name} in {country}".split()) + 2, 1)
         land = city.land.name  # "Guatemala, Guatemala", "Saint John's, Antigua and Barbuda"
-        beside = cities_named(name_key(land))
+        beside = find_named_cities(name_key(land))
         for word in name_key(land).split():
-            beside |= cities_named(word)
+            beside |= find_named_cities(word)
         return city_names()._replace(secret=1 << city.id, beside=beside)
 
     def secret_names(self, state: Talk) -> Sequence[str]:

@@ -1,8 +1,8 @@
 """Answers to open questions: a sentence per fact and city, or None where the fact is unknown.
 
-Ours. `data/phrases.txt`, sections [open], [told] and [kinds], declares how a fact is asked for and answered;
-this module fills the slots of the sentences. No sentence contains a name of the city, its country or its people
-(except languages): a fact that cannot be stated without such a name is stated in part, or not at all.
+Ours. `data/phrases.txt`, sections [open], [told] and [kinds], declares the questions for a fact and its sentences; this
+module fills the slots of the sentences. No sentence contains a name of the city, its country or its people (except
+languages): the resident states a fact that needs such a name in part, or not at all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Find the city that a message proposes as the answer, in any sentence.
 
-Ours. Names decide (`envs/_shared/english/naming.py`): a message proposes a city where the sentence that names it says
-nothing else, once a description behind the name ("also known as ...", "which has ...") is cut off. Names that are
-denied, reported, supposed or compared with do not count. A country or region behind the name picks one of several
-namesakes; if no such city lies there, the guess is wrong.
+Ours. Names decide (`envs/_shared/english/naming.py`): a message proposes a city if a sentence names it and says nothing
+else, apart from a description behind the name ("also known as ...", "which has ..."). Names that the message denies,
+reports, supposes or compares with do not count. A country or region behind the name selects one of several namesakes;
+if no such city lies there, the guess is wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Guess(NamedTuple):
 
 @cache
 def longest_name() -> int:
-    """Words of the longest name with a country behind it."""
+    """The number of words of the longest name with a country behind it."""
     return max(len(name.split()) for name in load_atlas().by_name) + 6
 
 
@@ -43,8 +43,9 @@ def _first_words() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 13)
-def cities_named(name: str) -> int:
-    """The cities that words name, with their country or without; beyond them one bit for a city that lies elsewhere."""
+def find_named_cities(name: str) -> int:
+    """The cities that these words name, with their country or without, as a mask; one more bit stands for a city that
+    lies elsewhere."""
     name = name.removeprefix("the ").removeprefix("city of ")
     words, known = name.split(), load_atlas().by_name
     if not words or words[0] not in _first_words():
@@ -79,7 +80,7 @@ def read_guess(said: str) -> Guess | None:
 def city_names() -> Names:
     """The names of all cities, as messages are searched for them."""
     begins, epithets = _first_words().__contains__, word_set("loose")
-    return Names(cities_named, longest_name(), begins=begins, aside=_is_place_name, epithets=epithets)
+    return Names(find_named_cities, longest_name(), begins=begins, aside=_is_place_name, epithets=epithets)
 
 
 def _is_place_name(before: str, name: str) -> bool:

@@ -1,10 +1,10 @@
 """Read a question to the resident: from a message to a claim about the city.
 
 Ours. `read_act` (`envs/_shared/english/sentences.py`) strips politeness and finds the question; the declared rewrites
-turn it into the form of the phrasings (`data/phrases.txt`), about the city or about its country. Everything else that a
-city has or is known for is looked up in `fame_phrases`. A tail that only describes what was named ("in Kerala, known
-for its backwaters") is ignored; any other tail is a further condition: if it is not understood, the answer is No where
-the rest is false, and unknown otherwise.
+turn it into the form of the phrasings (`data/phrases.txt`), about the city or about its country. Anything else that a
+city may have or be known for is looked up in `fame_phrases`. A tail that only describes what the question names ("in
+Kerala, known for its backwaters") is ignored. Any other tail is a further condition: if the reader does not understand
+it, the answer is No for the cities for which the rest is false, and unknown for the others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Slots of phrasings: read places, cities, languages, numbers and letters, and claim what they ask.
 
-Ours. `SLOTS` reads words into values, `COLUMNS` turns a value into a claim; `data/phrases.txt` names both.
-Numbers are known within limits, so a comparison with a number between the limits is unknown; a claim about letters or
+Ours. `SLOTS` reads words into values, `COLUMNS` turns a value into a claim; `data/phrases.txt` names both. A number of
+a city is known within limits, so a comparison with a number between these limits is unknown. A claim about letters or
 words of a name must hold for every full spelling of the name.
 """
 

@@ -1,8 +1,8 @@
 """The resident's reply to a message, for all cities at once.
 
 Ours. A message is a guess, a yes/no question, an open question, not understood, or no question; `read_city_message`
-returns its replies and the cities of which each is true. The rule user, the posterior over the cities and the judge
-share this reading, and a message has exactly one reply per city.
+returns its replies, each with the cities for which it is true. The rule user, the posterior over the cities and the
+judge share this reading, and a message has exactly one reply per city.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FIRST, SECOND = "Yes, the first of the two is true of my city.", "Yes, the secon
 BOTH, NEITHER = "Yes, both are true of my city.", "No, neither is true of my city."
 YES, NO = "Yes, that is true of my city.", "No, that is not true of my city."
 HEARD = 2_000
-"""Characters of a message that are heard at all."""
+"""Maximum characters of a message that the resident reads."""
 
 
 class ReadQuestion(NamedTuple):
-    """A message as it was read: its topic, the guess that it makes, and its replies with the cities of which each is
-    true. To all other cities the reply is that it is not known."""
+    """The reading of a message: its topic, its guess if it makes one, and its replies, each with the cities for which
+    it is true. For all other cities the reply is that the resident does not know."""
 
     topic: str
     replies: Mapping[str, int]
@@ -138,7 +138,7 @@ def read_open_question(said: str) -> str | None:
 
 @cache
 def canonical_questions() -> Sequence[str]:
-    """The questions that are worth asking, open ones first; a line "frame | a; b" is one for each of its parts."""
+    """The questions that are worth asking, open ones first; a line "frame | a; b" gives one question per part."""
     rows = (line.partition(" | ") for line in declared_sections()["questions"].splitlines())
     return tuple(frame.replace("<>", word) for frame, _, words in rows for word in words.split("; "))
 

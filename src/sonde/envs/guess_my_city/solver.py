@@ -1,9 +1,9 @@
 """The reference of guess_my_city: asks the most informative questions in plain English, then proposes a city.
 
 It asks the question with the highest expected gain on the exact posterior (`View.filter`), in a wording that the view's
-seed chooses, and proposes a city when no question gains more. Questions with more than `most_replies` different replies
-are left out: "What is your city famous for?" identifies a city at once for an agent that knows every reply by heart,
-which no human player does.
+seed chooses, and proposes a city when no question gains more. It never asks a question with more than `most_replies`
+different replies: "What is your city famous for?" identifies a city at once for an agent that knows every reply by
+heart, which no human player does.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class GuessMyCitySolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         known, rng = require_filter(view, PartitionFilter, "guess_my_city", "over cities"), Rng(view.seed)
         question, gain = self._best_question(known)
-        city = view.say(known.known.guess(known.lead))
+        city = view.say(known.answers.guess(known.lead))
         if view.turn == view.spec.max_turns - 1 or known.expected_gain(city) >= gain:
             return Action(city)
         return Action(word_question(question, rng, first=view.turn == 0))
 
     def _best_question(self, known: PartitionFilter) -> tuple[str, float]:
         gains = known.question_gains()
-        plain = [q for q in known.known.questions if len(known.known.split(q)) <= self.most_replies]
+        plain = [q for q in known.answers.questions if len(known.answers.split(q)) <= self.most_replies]
         best = max(plain, key=lambda q: round(gains.get(q, 0.0), 9))
         return best, gains.get(best, 0.0)
 

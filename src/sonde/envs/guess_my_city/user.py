@@ -1,8 +1,8 @@
 """The rule user of guess_my_city: a resident who answers questions about the city truthfully.
 
-It understands a question as a whole or says that it does not; `data/` has its knowledge and its sentences.
-Nothing in a message matters but the question, and no reply names the city or its country. The exact filter of the
-environment assumes this user.
+It understands a question as a whole, or says that it does not; `data/` has its knowledge and its sentences. A reply
+depends only on the question and the city, and never names the city or its country. The environment's exact filter
+assumes this user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Resident(Ruled):
 
 
 def reply_about_city(title: str, said: str) -> str:
-    """Return the resident's reply; of a city that is in no list nothing is known.
+    """The resident's reply; it knows nothing about a city that is in no list.
 
     >>> reply_about_city("Lisbon, Portugal", "Is it on the sea?"), reply_about_city("", "Is it on the sea?")
     ('Yes, that is true of my city.', 'I do not know.')

@@ -1,43 +1,44 @@
 """Maze: walk to the goal of a maze, a move at a time.
 
-Source: LMRL-Gym (arXiv 2311.18232), 4.2 and appendices B.2, D.1, F.1 and H: a fully observed maze (the place is told)
-and a partially observed one (the place must be inferred from the history), 100 moves, reward -1 per move and 0 for the
-one that reaches the goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal mean return -6.84.
-Presets:
+Source: LMRL-Gym (arXiv 2311.18232), 4.2 and appendices B.2, D.1, F.1 and H: a fully observed maze, in which the agent
+sees its place, and a partially observed one, in which it must infer its place from the history; 100 moves, reward -1
+per move and 0 for the one that reaches the goal. The map of its tables is `double_t`: goal (8, 6), 25 starts, optimal
+mean return -6.84. Presets:
 
     lmrl           double_t, fully observed; test: the 25 starts to the paper's goal; train: every other goal
-    lmrl_partial   the same, by history alone: neither place nor goal nor map are told, only the open ways
+    lmrl_partial   the same by history alone: the agent sees only the open ways, not its place, the goal or the map
     umaze          the paper's small map, goal (3, 3), fully observed; test: its 6 starts; train: every other goal
     generated      ours: a maze of its own for every task, 7 to 13 rows and columns, shown in the first message
     pairs          ours, for small models: eight named maps, every start and goal 2 to 14 steps apart, 20 moves;
-                   for every goal a hash cuts a tenth of the cells that are not close to it; test: the pairs that a
-                   shortest way leads through a cut, train: the rest; both in an order mixed by hash
+                   for every goal, a hash cuts a tenth of the cells that are not close to it; test: the pairs with a
+                   shortest path through a cut cell; train: the rest; a hash orders both
 
-So the start of a test pair lies on no shortest way of a training pair with the same goal: an agent that has memorised
-the training pairs knows at most the last part of a test way.
+So the start of a test pair lies on no shortest path of a training pair with the same goal: an agent that has memorised
+the training pairs knows at most the last part of a test path.
 
-What the agent is told (`observed`):
+What the agent sees (`observed`):
 
-    full      the place, the goal and the open ways
+    full      its place, the goal and the open ways
     map       the goal and the open ways, and the map in the first message: easier than the paper's partial view
-    history   the open ways; on named maps, since map and goal are learned from other walks
+    history   the open ways; only on named maps, because agents learn map and goal from other walks
 
-With full observation nothing is hidden: there is no filter, so gains are n/a. The agent gets only the name of a named
-map, and learns the map by walking or by training; a map without a name is drawn in the first message. Otherwise the
-hypothesis is the cell where the walk began. The filter knows map and goal, whether the agent is told them or not. The
-ways open at the start come first and are therefore public; the prior is uniform over the cells that have them. By
-history alone the goals of training tasks are not told either, so an agent is trained on the tasks it is tested on, as
-in the paper (`sonde dataset lmrl maze_partial` does so).
+With full observation nothing is hidden: there is no filter, so gains are n/a. Of a named map, the agent gets only the
+name, and learns the map by walking or by training; the first message draws a map without a name. Otherwise the
+hypothesis is the cell where the walk began. The filter knows map and goal, whether the agent sees them or not. The ways
+that are open at the start appear first, so they are public; the prior is uniform over the cells that have them. By
+history alone, training tasks do not show their goals either, so an agent trains on the tasks of its test, as in the
+paper (`sonde dataset lmrl maze_partial` does so).
 
-Departures: a text that is no move costs a move at -1, and the answer lists the possible moves; by history alone the
-paper's text has "the history of actions", its code the walls too, as here; the paper trains on the starts it tests;
-coordinates are plain numbers; open ways are told instead of walls. `rules="code"` treats replies as the paper's code
-does: a move is one of four exact texts, small letters with one blank and a line end (`"move up\n"`); any other text
-costs -4 and is answered with the observation alone; and there is one call more than there are moves, which costs -1
-whatever it says. The rules then state the line end, which the paper leaves to its training data.
+Departures: a text that is no move costs a move at -1, and the answer lists the possible moves; by history alone, the
+paper's text has "the history of actions", its code also the walls, as here; the paper trains on the starts that it
+tests; coordinates are plain numbers; observations state open ways, not walls. `rules="code"` treats replies as the
+paper's code does: a move is one of four exact texts, small letters with one blank and a line end (`"move up\n"`); any
+other text costs -4, and its answer is the observation alone; and there is one call more than there are moves, which
+costs -1 whatever it says. The agent's instructions then state the line end, which the paper leaves to its training
+data.
 
-Not even the history is needed to do better than the paper's best by history (table 7: -25.75): one fixed sequence of 23
-moves reaches its goal from all 25 starts and returns -14.12 on average (`solver.FIXED_WALK`).
+Even without the history one can beat the paper's best by history (table 7: -25.75): one fixed sequence of 23 moves
+reaches its goal from all 25 starts and returns -14.12 on average (`solver.FIXED_WALK`).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ _PRESETS = {
 _PUBLISHED = ("lmrl", "lmrl_partial", "umaze")
 _OBSERVED = ("full", "map", "history")
 _GOALS: Mapping[str, Cell] = {"double_t": (8, 6), "umaze": (3, 3)}
-"""The goals used in the paper."""
+"""The paper's goals."""
 _SIDES = (7, 9, 11, 13)
 _LARGEST = 15
 _GENERATED = {"train": 1000, "test": 100}
@@ -104,7 +105,7 @@ _MOVED, _AT_GOAL, _NO_MOVE = (Frozen({AGENT: r}) for r in (-1.0, 0.0, -4.0))
 
 
 class State(NamedTuple):
-    """The maze (its name, empty if it has none), goal and start, the current place and the turns taken.
+    """The maze (its name, "" if it has none), goal and start, the current place and the turns taken.
 
     >>> State("umaze", MAPS["umaze"], (3, 3), (3, 1), (3, 1)).place
     (3, 1)
@@ -120,10 +121,10 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Maze(CertainEnv[State]):
-    """See the module docstring. None takes the preset's value. `grid` is one of the named maps (under `pairs`, only its
-    pairs; not under `generated`); `observed` is `full`, `map` or `history` (not under `generated` and `pairs`);
-    `rules` is `paper`, or `code` for those of its code; `size`, odd, 7 to 15, fixes both sides of generated mazes;
-    `max_turns` is the number of moves, by the code's rules the number of calls."""
+    """See the module docstring. None takes the preset's value. `grid` is one of the named maps (in `pairs` it selects
+    that map's pairs; not for `generated`); `observed` is `full`, `map` or `history` (`history` not for `generated` and
+    `pairs`); `rules` is `paper`, or `code` for the rules of the paper's code; `size`, odd, 7 to 15, fixes both sides of
+    generated mazes; `max_turns` is the number of moves, by the code's rules the number of calls."""
 
     presets: ClassVar[tuple[str, ...]] = tuple(_PRESETS)
 
@@ -137,22 +138,22 @@ class Maze(CertainEnv[State]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.grid is not None and self.preset == "generated":
-            raise invalid("maze: grid", self.grid, "None under the preset generated")
+            raise invalid("maze: grid", self.grid, "None in the preset generated")
         if self.grid is not None and self.grid not in MAPS:
             raise unknown("maze: grid", self.grid, MAPS)
         if self.observed is not None and self.observed not in _OBSERVED:
             raise unknown("maze: observed", self.observed, _OBSERVED)
         if self.observed == "history" and self.preset not in _PUBLISHED:
-            raise invalid("maze: observed", self.observed, f"full or map, save under {', '.join(_PUBLISHED)}")
+            raise invalid("maze: observed", self.observed, f"full or map, except in {', '.join(_PUBLISHED)}")
         if self._by_code and self.preset not in _PUBLISHED:
-            raise invalid("maze: rules", self.rules, f"paper, save under {', '.join(_PUBLISHED)}")
+            raise invalid("maze: rules", self.rules, f"paper, except in {', '.join(_PUBLISHED)}")
         self._check_size()
 
     def _check_size(self) -> None:
         if self.size is None:
             return
         if self.preset != "generated":
-            raise invalid("maze: size", self.size, "None, save under the preset generated")
+            raise invalid("maze: size", self.size, "None, except in the preset generated")
         if self.size not in range(_SIDES[0], _LARGEST + 1, 2):
             raise invalid("maze: size", self.size, f"an odd number from {_SIDES[0]} to {_LARGEST}")
 
@@ -162,12 +163,12 @@ class Maze(CertainEnv[State]):
 
     @cached_property
     def turns(self) -> int:
-        """The number of moves; by the code's rules of calls, the last of which moves nothing."""
+        """The number of moves; by the code's rules, of calls, the last of which does not move."""
         return self.max_turns or _PRESETS[self.preset].moves + self._by_code
 
     @cached_property
     def view_kind(self) -> str:
-        """What is told: `full`, `map` or `history`."""
+        """What the agent sees: `full`, `map` or `history`."""
         return self.observed or _PRESETS[self.preset].observed
 
     @property
@@ -212,7 +213,7 @@ class Maze(CertainEnv[State]):
         return TaskList(len(found), lambda i: self._task(*found[i], split, i))
 
     def _generate_task(self, split: str, index: int) -> Task:
-        """Generate a task; the maze's hash decides its split, so no maze is in both."""
+        """Generate a task. The hash of the maze decides its split, so no maze is in both."""
         rng = Random(derive(0, "task", "maze", self.preset, split, index))
         while True:
             rows, cols = (self.size or rng.choice(_SIDES) for _ in range(2))
@@ -221,8 +222,8 @@ class Maze(CertainEnv[State]):
                 return self._task("", layout, *_distant_pair(layout, rng), split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"start": [1, 1]}`, with `goal` where the map has none of its own, and with `map` (a name) or `grid` (rows
-        of `#` and `.`) for another map than the preset's."""
+        """`{"start": [1, 1]}`, with `goal` if the map has none of its own, and with `map` (a name) or `grid` (rows of
+        `#` and `.`) for another map than the preset's."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else Frozen()
         if "start" not in setup or set(setup) - {"start", "goal", "map", "grid"} or {"map", "grid"} <= set(setup):
             allowed = 'a mapping with start, and goal, map or grid if needed: {"start": [1, 1], "goal": [8, 6]}'
@@ -284,11 +285,11 @@ class Maze(CertainEnv[State]):
         return "\n\n".join([*parts, self._observation_text(state)])
 
     def render(self, state: State, seat: str) -> str | None:
-        """With full observation, the first message for the present place: it is the complete information."""
+        """With full observation, the first message for the current place, which is the complete information."""
         return self.intro(state, seat) if self._is_full else None
 
     def _observation_text(self, state: State) -> str:
-        """The observation told every turn, always in the same form."""
+        """The observation of every turn, always in the same form."""
         say = self.prompt_pieces("maze")
         return _format_observation(say, state.name, state.layout, state.goal, state.place, self.view_kind)
 
@@ -334,8 +335,8 @@ class Maze(CertainEnv[State]):
         return f"{answer}\n" if self._by_code else answer
 
     def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
-        """The value of each move with the shortest way from there on, discounted per move and without the limit; None
-        where the place is not told."""
+        """The value of each move if the shortest path follows, discounted per move, without a limit of moves; None if
+        the agent does not see its place."""
         if not self._is_full:
             return None
         paths = goal_distances(state.layout, state.goal)
@@ -346,7 +347,7 @@ class Maze(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        """Over the cells where the walk may have begun; None if the start is told."""
+        """The posterior over the cells where the walk may have begun; None if the agent sees the start."""
         return None if "start" in public else super().filter(public)
 
 
@@ -399,8 +400,8 @@ def _in_share(key: Json, parts: int) -> bool:
 
 @lru_cache(maxsize=32)
 def _map_trips(name: str, split: str) -> tuple[_Trip, ...]:
-    """Every start, in reading order: to the paper's goal for the test (other maps use their last free cell), to every
-    other goal for training."""
+    """Every start, in reading order: for the test to the paper's goal (on other maps, to the last free cell), for
+    training to every other goal."""
     layout = MAPS[name]
     cells = free_cells(layout)
     tested = _GOALS.get(name, cells[-1])
@@ -410,7 +411,7 @@ def _map_trips(name: str, split: str) -> tuple[_Trip, ...]:
 
 @lru_cache(maxsize=32)
 def _split_pairs(which: str, split: str) -> tuple[_Trip, ...]:
-    """The pairs of a split on one map or on all."""
+    """The pairs of a split, on one map or on all maps."""
     names = MAPS if which == "all" else (which,)
     every = [(name, MAPS[name], start, goal) for name in names for start, goal in _near_pairs(MAPS[name])]
     keys = {trip: [trip[0], trip[2], trip[3]] for trip in every}
@@ -439,7 +440,7 @@ def _near_pairs(layout: Layout) -> list[tuple[Cell, Cell]]:
 
 
 def _distant_pair(layout: Layout, rng: Random) -> tuple[Cell, Cell]:
-    """A start and a goal at least half as far apart as the goal is from the cell farthest from it."""
+    """Draw a start and a goal that are at least half as far apart as the goal and the cell farthest from it."""
     goal = rng.choice(free_cells(layout))
     paths = goal_distances(layout, goal)
     return rng.choice([cell for cell, steps in paths.items() if 2 * steps >= max(paths.values())]), goal

@@ -1,8 +1,8 @@
 """Mazes on a grid: named maps, generated ones, steps, walls and distances.
 
-A layout is a tuple of rows of `#` (wall) and `.` (free), with walls all around; a cell is (row, column), from 0 at the
-top left. `double_t` and `umaze` are the mazes of LMRL-Gym (arXiv 2311.18232, D.1 and H), facts of its environment; the
-other maps and the generator are ours.
+A layout is a tuple of rows of `#` (wall) and `.` (free), with walls all around; a cell is (row, column), counted from 0
+at the top left. `double_t` and `umaze` are the mazes of LMRL-Gym (arXiv 2311.18232, D.1 and H), facts of its
+environment; the other maps and the generator are ours.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def move_cell(layout: Layout, cell: Cell, direction: str) -> Cell:
 
 @lru_cache(maxsize=4096)
 def goal_distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
-    """The length of the shortest path to the goal, from every connected cell."""
+    """Map every cell that is connected to the goal to the length of its shortest path."""
     found, waiting = {goal: 0}, deque([goal])
     while waiting:
         cell = waiting.popleft()
@@ -156,8 +156,9 @@ def goal_distances(layout: Layout, goal: Cell) -> Mapping[Cell, int]:
 
 
 def generate(rows: int, cols: int, rng: Random, loops: float = 0.1) -> Layout:
-    """Generate a maze with odd sides: rooms at odd places joined to a tree by a random walk that backtracks from dead
-    ends; then each wall between two rooms is opened with probability `loops`, so that path lengths differ."""
+    """Generate a maze with odd sides. A random walk that backtracks from dead ends joins the rooms, which are at odd
+    places, into a tree; then each wall between two rooms opens with probability `loops`, so that path lengths
+    differ."""
     grid = [["#"] * cols for _ in range(rows)]
     _carve_maze(grid, rng)
     for row, col in _between_rooms(rows, cols):

@@ -30,8 +30,8 @@ FIXED_WALK = (
     "left", "down", "left", "down", "right", "right", "down", "right", "down", "down", "down", "left", "left", "left",
     "down", "down", "down", "right", "right", "right", "down", "down", "down",
 )  # fmt: skip
-"""The best sequence of moves on `double_t` for whoever sees nothing: found by A* over the 25 starts moved along, with
-the distances that are left as a lower bound."""
+"""The best sequence of moves on `double_t` for a walker that sees nothing, found by A* over the set of places reached
+from the 25 starts, with their distances to the goal as a lower bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def best_move(layout: Layout, goal: Cell, places: Places) -> str:
 
 @lru_cache(maxsize=32)
 def total_moves(layout: Layout, goal: Cell) -> Mapping[Places, int]:
-    """For every reachable set of places: the moves to the goal under the best policy, summed over the places."""
+    """Map every reachable set of places to the moves to the goal under the best policy, summed over the places."""
 
     def options(places: Places) -> list[tuple[Places, ...]]:
         return [_sets_after(layout, goal, places, direction) for direction in _open_ways(layout, places)]
@@ -88,7 +88,7 @@ def _open_ways(layout: Layout, places: Places) -> tuple[str, ...]:
 
 
 def _sets_after(layout: Layout, goal: Cell, places: Places, direction: str) -> tuple[Places, ...]:
-    """The sets of places after a move; places that reach the goal are dropped."""
+    """The sets of places after a move, without places at the goal."""
     return _group_alike(layout, (c for cell in places if (c := move_cell(layout, cell, direction)) != goal))
 
 

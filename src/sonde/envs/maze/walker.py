@@ -1,15 +1,15 @@
 """The walker behind LMRL-Gym's maze data: it never leaves the part of the maze in which it began.
 
-Source: arXiv 2311.18232, D.1: the maze is split into three sub-mazes, all places of an episode are in one of them, and
-15 % of the moves are a solver's, the others random. So no episode from a distant start reaches the goal: a path must be
-stitched together from several episodes.
+Source: arXiv 2311.18232, D.1: the maze has three sub-mazes, all places of an episode are in one of them, and a solver
+makes 15 % of the moves; the others are random. So no episode from a distant start reaches the goal, and an agent must
+stitch a path together from several episodes.
 
 The parts of `double_t` are its two upper T's and the lower one, upside down, with the goal. The paper does not define
-their borders: here an upper part ends with the cell of the corridor below its stem, which both upper parts share, since
-without a common cell nothing could be stitched. An episode that begins there is in either part, at random. The solver,
-which the paper calls suboptimal, takes the shortest path to the goal, or waits for a random move if that would leave
-the part; a random move is any of the four that stays in the part, including one into a wall. It knows its position, so
-under partial observation it is marked privileged.
+their borders. Here an upper part ends with the corridor cell below its stem, which it shares with the lower part,
+because without a common cell nothing could be stitched; an episode that begins there is in either part, at random. The
+solver, which the paper calls suboptimal, takes the shortest path to the goal, or makes a random move if that path
+leaves the part; a random move is any of the four that stays in the part, including one into a wall. The walker knows
+its position, so under partial observation it is marked privileged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find the accusations in a detective's message: the people whose guilt it states.
 
-A sentence about guilt accuses the only person whom it names without denying, reporting or supposing. A suspicion ("it
-may be X"), a condition, a report ("they say that X did it") and a question accuse nobody (in PAPRIKA, arXiv:2502.17543,
-appendix B.4.4, the detective announces an accusation; "merely confronting" is not one).
+A sentence about guilt accuses the person whom it names, unless it denies, reports or supposes the guilt. A suspicion
+("it may be X"), a condition, a report ("they say that X did it") and a question accuse nobody: in PAPRIKA
+(arXiv:2502.17543, appendix B.4.4) the detective announces an accusation, and "merely confronting" somebody is none.
 """
 
 from __future__ import annotations
@@ -33,55 +33,62 @@ def _is_supposed(words: tuple[str, ...]) -> bool:
 
 
 _SOMEBODY = frozenset(("he", "she", "they", "him", "her", "them", "you", "that", "this", "who"))
-_PARTS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
+_CLAUSE_ENDS = frozenset((",", "but", "because", "since", "so", "therefore", "while", "whose"))
 
 
 def _list_accused(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]:
-    """The people whose guilt a sentence states, judged by the clause about it, without clauses that deny or
-    describe."""
-    words = words[: words.index("because")] if "because" in words else words
-    if not mentioned_ids(words[: words.index(",")] if "," in words else words, "p"):
-        words = tuple(skip_preamble(words))
+    """The people whose guilt a sentence states, judged by its clauses about guilt; clauses that deny or describe do not
+    count."""
+    words = _drop_surroundings(words)
     if _is_supposed(words):
         return []
-    parts: list[tuple[str, ...]] = [()]
-    for word in words:
-        parts = [*parts, ()] if word in _PARTS else [*parts[:-1], (*parts[-1], word)]
-    parts = [part for part in parts if part and not has_meaning("deny", part)]
-    guilty = [i for i, part in enumerate(parts) if has_meaning("guilt", part)]
-    more = [i + 1 for i in guilty[-1:] if i + 1 < len(parts) and parts[i + 1][0][:2] == "@p"]
-    if not guilty or not all(_is_accusing_clause(parts[i]) for i in guilty + more):
+    clauses = [clause for clause in _split_clauses(words) if not has_meaning("deny", clause)]
+    guilty = [i for i, clause in enumerate(clauses) if has_meaning("guilt", clause)]
+    own = guilty + [i + 1 for i in guilty[-1:] if i + 1 < len(clauses) and clauses[i + 1][0][:2] == "@p"]
+    if not guilty or not all(_is_accusing_clause(clauses[i]) for i in own):
         return []
-    own, near = (
-        guilty + more,
-        [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(parts) and _is_accusing_clause(parts[j])],
-    )
+    near = [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(clauses) and _is_accusing_clause(clauses[j])]
     for where in (own, near):
-        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(parts[i], "p"))):
+        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(clauses[i], "p"))):
             return found
-    meant = any(not _SOMEBODY.isdisjoint(parts[i]) for i in guilty) and len(everybody) == 1
+    meant = any(not _SOMEBODY.isdisjoint(clauses[i]) for i in guilty) and len(everybody) == 1
     return list(everybody) if meant else []
 
 
-def _is_accusing_clause(part: tuple[str, ...]) -> bool:
+def _drop_surroundings(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop a reason after "because", and an opening clause that names nobody."""
+    words = words[: words.index("because")] if "because" in words else words
+    if mentioned_ids(words[: words.index(",")] if "," in words else words, "p"):
+        return words
+    return tuple(skip_preamble(words))
+
+
+def _split_clauses(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    clauses: list[tuple[str, ...]] = [()]
+    for word in words:
+        clauses = [*clauses, ()] if word in _CLAUSE_ENDS else [*clauses[:-1], (*clauses[-1], word)]
+    return [clause for clause in clauses if clause]
+
+
+def _is_accusing_clause(clause: tuple[str, ...]) -> bool:
     """Whether every word of a clause belongs to an accusation: "the killer's cousin" is somebody else."""
-    inside = {i for spot in find_spots("guilt", part) for i in range(spot.start, spot.end)}
+    inside = {i for spot in find_spots("guilt", clause) for i in range(spot.start, spot.end)}
     own = declared_words("accusing")
-    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(part))
+    return all(i in inside or w[0] == "@" or w in own or w.endswith("ly") for i, w in enumerate(clause))
 
 
 def _states_guilt(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and asks nothing."""
+    """Whether a sentence is about guilt and asks nothing."""
     return not sentence.asks and sentence.words[0] not in word_set("aux") and has_meaning("guilt", sentence.words)
 
 
 def _is_open_accusation(sentence: Sentence) -> bool:
-    """Whether a sentence speaks of guilt and neither asks, denies, reports nor supposes."""
+    """Whether a sentence is about guilt, and neither asks, denies, reports nor supposes."""
     return _states_guilt(sentence) and not _is_supposed(sentence.words) and not has_meaning("deny", sentence.words)
 
 
 def may_accuse(said: Iterable[Sentence]) -> bool:
-    """Whether a message that is not understood states somebody's guilt."""
+    """Whether a message that the rules do not understand states somebody's guilt."""
     return any(_is_open_accusation(s) and bool(mentioned_ids(s.words, "p")) for s in said)
 
 

@@ -1,12 +1,12 @@
 """The exact posterior over the culprit of a murder mystery, given what the answers revealed.
 
-The revealed values are recovered from the message and the answer (`replies.revealed_slots`) and weighed by the model of
-`filter`. An answer that the rules would not give, or that no truth could produce, comes from another narrator and
-changes nothing.
+The filter recovers the revealed values from the message and its answer (`replies.revealed_slots`) and weighs them by
+the model of `filter`. An answer that the rules would not give, or that no truth could produce, comes from another
+narrator and changes nothing.
 
-If any accusation ends the game, an accusation gains nothing (expected gain 0) and the verdict is no evidence: the
-posterior is that of the investigation. If only the right one does (`told`), the continuing game is evidence: a person
-who was accused without ending it did not do it, and an accusation gains the entropy of that verdict.
+If any accusation ends the game, an accusation has expected gain 0 and its verdict is no evidence: the posterior is that
+of the investigation. If only the right one ends it (`goes_on`), a game that continues is evidence: the accused person
+did not do it, and the expected gain of an accusation is the entropy of that verdict.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ HEARD = 4000
 
 
 class MysteryFilter(Filter):
-    """See the module. `seen` are the revealed values; messages of more than `longest` characters get no answer."""
+    """See the module. `seen` are the revealed values. Messages of more than `longest` characters get no answer.
+    `goes_on`: the game continues after a wrong accusation."""
 
-    def __init__(self, frame: Frame, longest: int, told: bool = False, seen: Mapping[Slot, int] | None = None) -> None:
-        self.frame, self._longest, self._told = frame, longest, told
+    def __init__(
+        self, frame: Frame, longest: int, goes_on: bool = False, seen: Mapping[Slot, int] | None = None
+    ) -> None:
+        self.frame, self._longest, self._goes_on = frame, longest, goes_on
         self.seen: Mapping[Slot, int] = {} if seen is None else seen
         self.posterior = frame.model.posterior(self.seen)
         self._successors = Successors[MysteryFilter]()
@@ -41,7 +44,7 @@ class MysteryFilter(Filter):
 
     def observe(self, turn: Turn) -> MysteryFilter:
         reply, result = turn.info.get("reply"), turn.info.get("result")
-        if self._told and turn.info.get("accused"):
+        if self._goes_on and turn.info.get("accused"):
             return self._with_facts({self._verdict_slot(turn.info["accused"]): int(result == "goal")})
         if result != "answer" or not isinstance(reply, str):
             return self
@@ -51,14 +54,14 @@ class MysteryFilter(Filter):
         )
 
     def _verdict_slot(self, name: str) -> Slot:
-        """Whether an accusation of this person was right."""
+        """The slot that says whether an accusation of this person was right."""
         return Slot(next(i for i, p in enumerate(self.frame.people) if p.name == name), "accused")
 
     def _with_facts(self, facts: Mapping[Slot, int]) -> MysteryFilter:
         if all(self.seen.get(slot) == value for slot, value in facts.items()):
             return self
         try:
-            return MysteryFilter(self.frame, self._longest, self._told, {**self.seen, **facts})
+            return MysteryFilter(self.frame, self._longest, self._goes_on, {**self.seen, **facts})
         except ValueError:  # no culprit fits
             return self
 
@@ -77,7 +80,7 @@ class MysteryFilter(Filter):
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def act_gains(self) -> Mapping[CaseAct, float]:
-        """The expected gain in bits of every act that can still reveal something."""
+        """The expected gain, in bits, of every act that can still reveal something."""
         if self._gains is None:
             self._gains = act_gains(self.frame, self.seen)
         return self._gains
@@ -92,11 +95,11 @@ class MysteryFilter(Filter):
     def _accusation_gain(self, person: int) -> float:
         """The expected gain of accusing somebody."""
         p = self.posterior[person]
-        return max(0.0, entropy((p, 1.0 - p))) if self._told else 0.0
+        return max(0.0, entropy((p, 1.0 - p))) if self._goes_on else 0.0
 
     def best_question(self) -> tuple[str, float]:
-        """The act of highest gain, the first among equals, or the name of a person if accusing them gains more; the
-        name of the most likely culprit if nothing gains."""
+        """The act with the highest gain, the first of equals, or a person's name if accusing them gains more. If
+        nothing gains, the name of the most likely culprit."""
         found = self.act_gains()
         best = max(found, key=lambda act: found[act], default=None)
         person = max(range(len(self.posterior)), key=self._accusation_gain)

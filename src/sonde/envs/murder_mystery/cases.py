@@ -1,19 +1,19 @@
 """Murder mysteries: settings, the people and things of a case, what a detective can do, and how cases are drawn.
 
 Inspired by the murder-mystery task group of PAPRIKA (arXiv:2502.17543, table 1, appendix B.4.4: 203 training and 50
-test tasks, written and played by a language model). Ours: cases are drawn by a program from a stated distribution.
+test tasks, written and played by a language model). Ours: a program draws the cases from a stated distribution.
 
 A case has two parts. The *frame* is everything that may be public: people, places, things, and which act reveals what.
 The *truth* (`filter.Truth`) is drawn after it and independently of it, so nothing in a briefing can point at the
-culprit. `telling` writes everything said and shown from the frame and the revealed values, and from nothing else.
+culprit. `telling` writes every text from the frame and the revealed values, and from nothing else.
 
 Everybody speaks the truth, except in three statements about themselves, each of which can be refuted. The statement
-about their whereabouts is false if the alibi implicates; the denial of a quarrel with the victim is false if the motive
-implicates; the denial of having been close to the scene is false if somebody saw them there. The wording of these three
-statements never depends on the truth. What people say about the death is talk, not a statement of fact: questions,
-hearsay, and the slip of knowing what was kept from everybody.
+about their whereabouts is false if the alibi implicates them; the denial of a quarrel with the victim is false if the
+motive implicates them; the denial of having been close to the scene is false if somebody saw them there. The wording of
+these three statements never depends on the truth. What people say about the death states no facts: it consists of
+questions, hearsay, and, as a slip, knowledge that was kept from everybody.
 
-The data are built by `sources/compile.py`.
+`sources/compile.py` builds the data.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Means = Literal["key", "code", "skill"]
 TASKS: Mapping[str, int] = Frozen(train=203, test=50)
 """Cases per split: the published numbers."""
 TOPICS = ("alibi", "access", "victim", "scene", "death", "others")
-"""The topics of questions to a person, apart from other people: where they were; key, code or skill; how they got on
-with the victim; whether they were close to the scene; what they know about the death; whom they can tell something
-about."""
+"""The topics of questions to a person, apart from other people: where they were; their key, code or skill; how they got
+on with the victim; whether they were close to the scene; what they know about the death; about whom they know
+something."""
 
 _SIZES = ((3, 1), (3, 2), (3, 3), (4, 1), (4, 2))
 _CHANNELS: tuple[tuple[Channel, ...], ...] = (
@@ -59,8 +59,9 @@ class CaseAct(NamedTuple):
 
 
 class Person(NamedTuple):
-    """A suspect or a witness. `place` is where they say they were; `seen_by` is who can say whether they saw them;
-    `told_by` is who knows how they got on with the victim, or -1 if a paper (`Item.person`) shows it."""
+    """A suspect or a witness. `place` is where they say they were, `seen_by` the person who can say whether they were
+    near the scene, `told_by` the person who knows how they got on with the victim, or -1 if a paper (`Item.person`)
+    shows it."""
 
     id: str
     name: str
@@ -143,13 +144,13 @@ class Frame:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """Maps ids to the names of all possible targets of acts."""
+        """Maps the ids of all possible targets of acts to their names."""
         groups = (self.people, self.places, self.records, self.items)
         return Frozen({entry.id: entry.name for group in groups for entry in group})
 
     @cached_property
     def acts(self) -> Mapping[CaseAct, tuple[Slot, ...]]:
-        """Map every act that has an answer to the slots that it reveals; most reveal none or one."""
+        """Maps every act that has an answer to the slots that it reveals; most reveal none or one."""
         rows = {CaseAct("examine", p.id): () for p in self.places}
         rows |= {CaseAct("examine", i.id): self._item_slots(i) for i in self.items}
         rows |= {CaseAct("check", r.id): tuple(Slot(p, _record_channel(r)) for p in r.covers) for r in self.records}
@@ -208,7 +209,7 @@ def split_settings(split: str) -> tuple[str, ...]:
 
 
 def generate_case(rng: random.Random, setting: str) -> Case:
-    """A case from the distribution: the frame, then the truth, which depends only on the frame's sizes."""
+    """Draw a case: the frame, then the truth, which depends only on the frame's sizes."""
     frame = draw_frame(rng, setting)
     return Case(frame, frame.model.draw_truth(rng))
 

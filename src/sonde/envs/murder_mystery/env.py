@@ -2,22 +2,22 @@
 
 Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), section 4 and appendices B.4.4 and D: a detective takes one action a turn,
-                  20 turns at most, a language model plays the world and says when there is a final accusation, a
+                  at most 20 turns, a language model plays the world and says when there is a final accusation, a
                   judge decides whether it is right; the culprit may be a witness; 203 training and 50 test tasks; no
-                  message is checked. Any accusation of one person ends the game, `claimed`: a wrong one is a loss
+                  message is checked. Any accusation of one person ends the game (`claimed`), a wrong one with a loss
     delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.3 and C.4, and its code: the 50 test tasks of PAPRIKA,
                   20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
                   confirmed nor denied, uses up its turn, and the investigation continues; 200 new tokens
 
 Ours: the cases, what can be found out in them and what it means (`cases.py`, `filter.py`), and the reading of free text
-(`reading.py`). A program narrates; a language model may, with all facts of the case. The rules judge an accusation by
-the accused person; with `judge="seat"` the policy in that seat judges. ΔBelief-RL only tests on this game: the tasks of
-its preset are those of `paprika`. If the game continues after a wrong accusation, accusing is also a question: the
-filter knows that this person did not do it.
+(`reading.py`). A program narrates; a language model that gets all facts of the case can take its place. The rules judge
+an accusation by the accused person; with `judge="seat"` the policy in that seat judges. ΔBelief-RL only tests on this
+game: the tasks of its preset are those of `paprika`. If the game continues after a wrong accusation, an accusation is
+also a question: the filter then knows that this person did not do it.
 
 The hypothesis is the culprit's name; the posterior is exact for `users:narrator`. A task may also be a foreign
-scenario, `{"scenario": ..., "solution": ...}`: only a language model can narrate it, there is no filter, and a judge
-must be seated (`judge="seat"`), because no rule can tell what solves it.
+scenario, `{"scenario": ..., "solution": ...}`. Only a language model can narrate it, it has no filter, and it needs a
+judge (`judge="seat"`), because no rule can tell what solves it.
 
 `turn.info`: `evidence` (what this turn revealed, in words), `accused` (a name, or ""), and what
 `envs/_shared/dialogue.py` adds.
@@ -74,8 +74,8 @@ class World(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MurderMystery(Dialogue):
-    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0: the filter recovers the
-    revealed values from the rules' words, which are never wrong."""
+    """See the module, and `envs/_shared/dialogue.py` for the arguments. `error_rate` must be 0, because the filter
+    recovers the revealed values from the rules' words."""
 
     name_of_prompts: ClassVar[str] = _NAME
     presets: ClassVar[tuple[str, ...]] = tuple(_SOURCES)
@@ -87,7 +87,7 @@ class MurderMystery(Dialogue):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.error_rate:
-            raise invalid(f"{_NAME}: error_rate", self.error_rate, "0")
+            raise invalid(f"{_NAME}: error_rate", self.error_rate, "0, because the narrator's words are never wrong")
 
     @cached_property
     def spec(self) -> Spec:
@@ -121,8 +121,8 @@ class MurderMystery(Dialogue):
         )
 
     def task(self, hidden: Json) -> Task:
-        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that
-        case; or `{"scenario": "...", "solution": "..."}` for a language model to narrate."""
+        """`{"case": "train/3"}`, with `culprit`, `vectors`, `mark` and `traits` for another truth of that case; or
+        `{"scenario": "...", "solution": "..."}`, which a language model narrates."""
         if foreign := self.foreign_task(hidden):
             return foreign
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
@@ -186,13 +186,13 @@ class MurderMystery(Dialogue):
         )
 
     def actions(self, state: Talk) -> Sequence[str] | None:
-        """Every act that has an answer, in plain words; and everybody's name, or given name alone, to accuse them. None
-        for a foreign scenario."""
+        """Every act that has an answer, in plain words, and everybody's full name and given name, which accuse them.
+        None for a foreign scenario."""
         world = _parse_world(state)
         return _legal_actions(world.name) if world.truth else None
 
     def say(self, answer: str) -> str:
-        """Turn a name into an accusation; other texts are unchanged."""
+        """Turn a name into an accusation; other texts stay unchanged."""
         return f"I accuse {answer} of the murder." if is_name(answer) else answer
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -230,9 +230,9 @@ class MurderMystery(Dialogue):
         return Names(name_lookup(people), 4, 1 << world.truth.culprit)
 
     def secret_names(self, state: Talk) -> Sequence[str]:
-        """Sentences that give the culprit away; the name alone does not."""
+        """Sentences that give the culprit away, which the name alone does not."""
         world = _parse_world(state)
-        return _reveals_culprit(world) if world.truth else ()
+        return _list_giveaways(world) if world.truth else ()
 
     def count_candidates(self, said: str) -> int:
         return int(is_accusation(said))
@@ -300,7 +300,7 @@ def _culprit_name(world: World) -> str:
 
 
 def _parse_truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
-    """The truth stated by a setup, if it is possible in this case."""
+    """The truth that a setup states; raises an error if the case cannot have it."""
     try:
         vectors = tuple(tuple(int(v) for v in row) for row in setup["vectors"])
         found = Truth(int(setup["culprit"]), vectors, int(setup["mark"]), tuple(int(t) for t in setup["traits"]))
@@ -313,8 +313,8 @@ def _parse_truth(frame: Frame, setup: Mapping[str, Any]) -> Truth:
 
 
 @lru_cache(maxsize=256)
-def _prior_filter(name: str, longest: int, told: bool) -> MysteryFilter:
-    return MysteryFilter(_parse_case(name).frame, longest, told)
+def _prior_filter(name: str, longest: int, goes_on: bool) -> MysteryFilter:
+    return MysteryFilter(_parse_case(name).frame, longest, goes_on)
 
 
 @lru_cache(maxsize=256)
@@ -324,7 +324,7 @@ def _legal_actions(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _reveals_culprit(world: World) -> tuple[str, ...]:
+def _list_giveaways(world: World) -> tuple[str, ...]:
     frame, name = _case_frame(world), _culprit_name(world)
     nouns = ("murderer", "killer", "culprit")
     rows = (
@@ -339,7 +339,7 @@ def _reveals_culprit(world: World) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _culprit_role(world: World, user: str, no_lies: str, judging: str) -> str:
-    """All that a narrator needs to play the case; `judging` is the rule on accusations."""
+    """The narrator's role: everything it needs to play the case. `judging` is the rule on accusations."""
     frame = _case_frame(world)
     known = Case(frame, cast("Truth", world.truth))
     facts = "\n".join(f"- {act_message(frame, c.act)} -> {c.text}" for c in all_clues(known))

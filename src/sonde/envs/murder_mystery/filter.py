@@ -1,18 +1,18 @@
-"""Who did it, exactly: the evidence about each person in a murder mystery, and the posterior over the culprit.
+"""The exact model of a murder mystery: the evidence about each person, and the posterior over the culprit.
 
 Inspired by the murder-mystery task group of PAPRIKA (arXiv:2502.17543, appendix B.4.4), where a language model plays
-the world. This model is ours: it makes the culprit a matter of probability instead of judgement.
+the world. This model is ours: it derives the culprit by probability instead of judgement.
 
 - The culprit is drawn first: with probability 0.18 a witness, otherwise a suspect, uniform within the group.
 - Every person has one value per *channel* (alibi, trace, ...): `CLEARS`, `OPEN` or `IMPLICATES`. Vectors of different
   people are independent: from P_innocent, or P_culprit for the culprit. Both are products of `_WEIGHTS` restricted to
   their supports. An innocent has at least one clearing value on a *solid* channel (motive and slip are not solid); the
-  culprit has none, and at least two implicating values. The supports are disjoint: full evidence always decides.
-- The trace is the one channel that needs two observations. Its mark at the scene is uniform over `marks` kinds; a
+  culprit has none, and at least two implicating values. The supports are disjoint, so full evidence always decides.
+- The trace is the only channel that needs two observations. Its mark at the scene is uniform over `marks` kinds; a
   person has the same mark (implicates), another one, uniformly (clears), or nobody can tell (open). A trace is open
   with probability 0.2 for everybody, so neither the mark nor one person's trait alone carries information about the
-  culprit. Two people's traits together do, a little, even before the mark is seen (they agree or not), and that is
-  counted: the posterior sums over the mark.
+  culprit. Two people's traits carry a little even before the mark is seen, because they agree or not; the posterior
+  counts this, because it sums over the mark.
 
 An observation is a mapping from *slots* to values. For everything but unmatched traits the posterior is prior(i) *
 P_culprit(seen of i) / P_innocent(seen of i), normalised.
@@ -59,9 +59,9 @@ supports."""
 
 
 class Slot(NamedTuple):
-    """One thing to learn: a person's value on a channel; the person's mark, or `marks` if it cannot be told (channel
-    "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or whether an accusation of the person was
-    right, 0 or 1 (channel "accused"), if it does not end the game."""
+    """Something to learn: a person's value on a channel; the person's mark, or `marks` if nobody can tell it (channel
+    "trace"); the mark at the scene (person `SOURCE`, channel "trace"); or, if a wrong accusation does not end the game,
+    whether an accusation of the person was right, 0 or 1 (channel "accused")."""
 
     person: int
     channel: Channel | Literal["accused"]
@@ -72,7 +72,8 @@ Seen = Mapping[Slot, int]
 
 
 class Truth(NamedTuple):
-    """The hidden part of a case: the culprit, a vector per person, the mark at the scene, everybody's own mark."""
+    """The hidden part of a case: the culprit, one vector per person, the mark at the scene, and everybody's own
+    mark."""
 
     culprit: int
     vectors: tuple[Vector, ...]

@@ -2,13 +2,13 @@
 
 `@p2` is a person, `@v` the victim, `@b6` a record that is somebody to talk to, `@r1`, `@i4`, `@l3` a record, an item, a
 place, `@s` the scene, `@n` the spot near it, `@t` the thing that access is about, `@x` one of several. A mention is a
-run of a name's words: all of them, or some with the head ("the painter" for "the set painter") after a word that may
-precede a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the kitchen
-clock") names nothing, and a given name before somebody else's family name names nobody.
+run of a name's words: all of them, or the head with some of the others ("the painter" for "the set painter"), after a
+word that may precede a noun. The longest run counts. Part of a name beside an unknown word ("the security camera", "the
+kitchen clock") names nothing, and a given name before somebody else's family name names nobody.
 
-`data/phrases.txt` declares one line per meaning; the word in brackets says where it is searched: `[act]` in what a unit
-of a message does, `[topic]` in the topic of a question, `[guilt]` in accusations, `[told]` in questions about the
-briefing; `[list]` are words. Own design; `envs/_shared/english` reads words and sentences.
+`data/phrases.txt` declares one meaning per line; the word in brackets says where its phrases are searched: `[act]` in
+what a unit of a message does, `[topic]` in the topic of a question, `[guilt]` in accusations, `[told]` in questions
+about the briefing; `[list]` declares words. Own design; `envs/_shared/english` reads words and sentences.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Sentence(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Something that can be mentioned: its mark, the base forms of its words, and the words that may stand for the
-    whole."""
+    """Something that a message can mention: its mark, the base forms of its words, the words that may stand for the
+    whole (`heads`), and whether the words are a proper name."""
 
     mark: str
     words: tuple[str, ...]
@@ -136,7 +136,7 @@ _LONGEST = 16
 
 
 def _longest_run(entry: Entry, words: Sequence[str], shapes: Sequence[str], at: int) -> _Run | None:
-    """The longest run from `at` on that is a name of this entry."""
+    """The longest run from `at` on that names this entry; None if there is none."""
     left, got, ends = Counter(entry.words), list[str](), list[int]()
     for i in range(at, min(at + _LONGEST, len(words))):
         word = words[i] if entry.name else shapes[i]
@@ -159,7 +159,7 @@ def _is_shuffled(part: Sequence[str], whole: Sequence[str]) -> bool:
 def _find_mention(
     book: Mapping[str, Sequence[Entry]], words: Sequence[str], shapes: Sequence[str], at: int
 ) -> _Run | None:
-    """Find the best mention from `at` on."""
+    """The best mention that begins at `at`; None if there is none."""
     rows = dict.fromkeys((*book.get(words[at], ()), *book.get(shapes[at], ())))
     runs = [run for entry in rows if (run := _longest_run(entry, words, shapes, at))]
     if not runs:
@@ -210,7 +210,7 @@ def _is_function(word: str) -> bool:
 
 
 def _is_misnamed(words: Sequence[str], at: int, run: _Run) -> bool:
-    """Whether the run precedes a family name that does not belong to it."""
+    """Whether the run is a family name after a given name that does not belong to it."""
     return (
         at > 0
         and words[at] != run.entry.words[0]
@@ -380,7 +380,7 @@ def _spot_group(group: str, words: tuple[str, ...]) -> Mapping[str, Sequence[Spo
 
 
 def find_spots(name: str, words: tuple[str, ...]) -> Sequence[Spot]:
-    """Find the positions at which a sentence with marks has a meaning."""
+    """The positions at which a sentence with marks has a meaning."""
     return _spot_group(declared_lines()[name][0].scope, words).get(name, ())
 
 

@@ -1,10 +1,10 @@
 """Read a detective's message: an act, an accusation of one person, several things at once, or nothing.
 
 Source: PAPRIKA (arXiv:2502.17543), appendix B.4.4: one action per turn, and a conclusion that ends the game; the reader
-is ours. A message is split into sentences with marks for names (`names`), and these into units, one per verb of asking
-or looking; anything denied, dismissed or given as a reason is dropped. A unit is a question to somebody or a look at
-something, according to its declared phrasings (`data/phrases.txt`), or nothing. Units that do different things make the
-message `several`. A message that is not understood does nothing and costs a turn.
+is ours. It splits a message into sentences with marks for names (`names`), and these into units, one per verb of asking
+or looking; it drops whatever is denied, dismissed or given as a reason. By its declared phrasings (`data/phrases.txt`)
+a unit is a question to somebody, a look at something, or nothing. If units do different things, the message is
+`several`. A message that the reader does not understand does nothing and costs a turn.
 
 `accusing` finds accusations, `topics` the topic of a question.
 """
@@ -36,8 +36,8 @@ Words = Sequence[str]
 
 
 class ReadAct(NamedTuple):
-    """`act` does `act`; `accuse` ends the game with `person` (a number); `talk` speaks to `person` without a topic;
-    `body` looks at the dead; `several` and `nothing` do nothing."""
+    """What a message does, by its kind. `act`: the act `act`. `accuse`: accuse `person` (a number). `talk`: speak to
+    `person` without a topic. `body`: look at the dead. `several` and `nothing`: nothing."""
 
     kind: Literal["act", "accuse", "talk", "body", "several", "nothing"]
     act: CaseAct | None = None
@@ -48,12 +48,13 @@ NOTHING, MANY, BODY = ReadAct("nothing"), ReadAct("several"), ReadAct("body")
 
 
 class Context(NamedTuple):
-    """Who is addressed, by name (`told`) or through the narrator, and who and what was mentioned before."""
+    """The person spoken to (`teller`), whether the message addresses them by name (`addressed`) or through the
+    narrator, and the people and things mentioned before."""
 
     frame: Frame
     heard: str
     teller: str = ""
-    told: bool = False
+    addressed: bool = False
     people: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
 
@@ -85,21 +86,27 @@ def _read_units(frame: Frame, heard: str, said: Iterable[Sentence], guilty: bool
     here = Context(frame, heard)
     for sentence in said:
         words = drop_denied(mark_times(sentence.words))
-        called = _find_addressee(words, here)
-        here = here._replace(teller=called, told=bool(_find_addressee(words, here._replace(teller=""))) or here.told)
+        by_name = bool(_find_addressee(words, here._replace(teller="")))
+        here = here._replace(teller=_find_addressee(words, here), addressed=by_name or here.addressed)
         units = list(split_units(words))
         open_ = units and (sentence.asks or "either" in units[0]) and has_meaning("later", tuple(units[0]))
         for unit in () if open_ else units:
             if guilty and (has_meaning("guilt", tuple(unit)) or order_verb(tuple(unit)) is None):
                 continue
             reading = _read_unit(here, tuple(unit), sentence.asks)
-            people, things = mentioned_ids(unit, "pb"), mentioned_ids(unit, "irb")
-            if reading.kind == "talk":
-                here = here._replace(teller=f"p{reading.person}")
-            elif reading.act and reading.act.verb == "ask":
-                here = here._replace(teller=reading.act.target, told=here.told and reading.act.target == here.teller)
-            here = here._replace(people=(*here.people, *people), things=(*here.things, *things))
+            here = _update_context(here, unit, reading)
             yield reading
+
+
+def _update_context(here: Context, unit: Sequence[str], reading: ReadAct) -> Context:
+    """The context after a unit: whom it spoke to, and whom and what it mentioned."""
+    if reading.kind == "talk":
+        here = here._replace(teller=f"p{reading.person}")
+    elif reading.act and reading.act.verb == "ask":
+        target = reading.act.target
+        here = here._replace(teller=target, addressed=here.addressed and target == here.teller)
+    people, things = mentioned_ids(unit, "pb"), mentioned_ids(unit, "irb")
+    return here._replace(people=(*here.people, *people), things=(*here.things, *things))
 
 
 # --- one unit --------------------------------------------------------------------------------------------------------
@@ -129,17 +136,17 @@ def _read_unit(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
         return look
     if here.teller:
         requests = asks or _is_request(words)
-        return _read_question(here, here.teller, words, here.told) if requests else NOTHING
+        return _read_question(here, here.teller, words, here.addressed) if requests else NOTHING
     return _read_third_person(here, words, asks or verb is not None or words[0] in WH | word_set("aux"))
 
 
 def _is_request(words: Words) -> bool:
-    """Whether the addressed person is asked something."""
-    told = [w for w in words if w != ","]
-    if [w[0] for w in told[:2]] == ["@", "@"]:
+    """Whether a unit asks the addressed person something."""
+    said = [w for w in words if w != ","]
+    if [w[0] for w in said[:2]] == ["@", "@"]:
         return False
-    rest = [w for w in told if w[0] != "@" and w not in declared_words("lead") - {"i", "we", "you"}]
-    return not rest or rest[0] not in _STATED or has_meaning("wish", tuple(told))
+    rest = [w for w in said if w[0] != "@" and w not in declared_words("lead") - {"i", "we", "you"}]
+    return not rest or rest[0] not in _STATED or has_meaning("wish", tuple(said))
 
 
 _STATED = frozenset(("i", "we", "he", "she", "they", "it", "there", "that", "this", "you"))
@@ -197,8 +204,8 @@ def _single_person(mark: str, rest: Words) -> str:
     return "," if more or {"too", "both"} & {*rest} else mark[1:]
 
 
-def _read_question(here: Context, teller: str, words: Words, told: bool = False) -> ReadAct:
-    """Read a question to somebody, who is addressed (`told`), or is to be asked."""
+def _read_question(here: Context, teller: str, words: Words, addressed: bool = False) -> ReadAct:
+    """Read a question to somebody whom the message addresses (`addressed`), or whom the narrator is to ask."""
     if not teller or teller == ",":
         return MANY if teller else NOTHING
     if teller[0] == "b":
@@ -213,7 +220,7 @@ def _read_question(here: Context, teller: str, words: Words, told: bool = False)
         return look_at(teller)
     if has_meaning("aside", asked):
         return ReadAct("talk", person=int(teller[1:]))
-    found = find_topic(here.frame, _address_person(here, words, teller, told), teller)
+    found = find_topic(here.frame, _address_person(here, words, teller, addressed), teller)
     if found == "several":
         return MANY
     return ReadAct("act", CaseAct("ask", teller, found)) if found else ReadAct("talk", person=int(teller[1:]))
@@ -225,18 +232,18 @@ _OWN: Mapping[str, str] = {
 }
 
 
-def _address_person(here: Context, words: Words, teller: str, told: bool) -> tuple[str, ...]:
+def _address_person(here: Context, words: Words, teller: str, addressed: bool) -> tuple[str, ...]:
     """The question with "you" for the person asked."""
     start = next((i for i, w in enumerate(words) if w not in (f"@{teller}", ",")), 0)
     out = ["you" if w == f"@{teller}" else "weapon" if w == "@i1" else w for w in words[start:]]
-    if not told and {"you", "your"}.isdisjoint(out):
+    if not addressed and {"you", "your"}.isdisjoint(out):
         return tuple(_OWN.get(w, w) for w in out)
     other = next((f"@{p}" for p in reversed(here.people) if p != teller), "@v")
     return tuple(other if w in ("he", "she", "him", "her") else w for w in out)
 
 
 def _read_third_person(here: Context, words: tuple[str, ...], asks: bool) -> ReadAct:
-    """Read a question about somebody that is addressed to nobody: that person is asked."""
+    """Read a question about somebody that addresses nobody: it asks that person."""
     people = mentioned_ids(words, "pb")
     if not people:
         return BODY if has_meaning("body", words) and asks else NOTHING
@@ -310,7 +317,8 @@ def _expects_yes(words: Words, at: int) -> bool:
 
 
 def split_units(words: Words) -> Iterable[list[str]]:
-    """The parts of a sentence that may each do something, without a reason or an aim in front ("to verify it, ...")."""
+    """Split a sentence into the parts that may each do something, without a reason or an aim at its beginning ("to
+    verify it, ...")."""
     if words and words[0] in declared_words("reason") and "," in words:
         words = words[words.index(",") + 1 :]
     part: list[str] = []
@@ -353,7 +361,7 @@ def order_verb(words: tuple[str, ...]) -> int | None:
 
 
 def look_at(target: str) -> ReadAct:
-    """Look at a thing, a place or a person; a record, or somebody from outside (`b6`), is checked."""
+    """The look at a thing, a place or a person; for a record, or somebody from outside (`b6`), the check of it."""
     return ReadAct("act", CaseAct("check", f"r{target[1:]}") if target[0] in "rb" else CaseAct("examine", target))
 
 

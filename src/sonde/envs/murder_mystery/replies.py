@@ -1,12 +1,12 @@
 """Answers to a detective's message, the values that an answer reveals, and the plainest message for every act.
 
 An answer depends on the reading of the message (`reading`) and on the values that its act reveals
-(`telling.describe_act`), so the values can be recovered from it: `revealed_slots` compares texts. A message that does
-nothing gets help. At the cost of a turn one can always ask who is there, where to go, for records and visible things,
-for facts about the victim, and for the number of turns left; a person who is asked nothing in particular says what
-people can be asked. This help depends on the message and the frame alone, so it is independent of the hidden truth; its
-wordings are `[told]` in `data/phrases.txt`. Own design; in PAPRIKA (arXiv:2502.17543, appendix B.4.4) a language model
-improvises.
+(`telling.describe_act`), so `revealed_slots` can recover the values from it by comparing texts. A message that does
+nothing gets help. At the cost of a turn, the detective can always ask who is there, where to go, for records and
+visible things, for facts about the victim, and for the number of turns left; a person who is asked nothing in
+particular says what people can be asked. This help depends only on the message and the frame, so it is independent of
+the hidden truth; its wordings are `[told]` in `data/phrases.txt`. Own design; in PAPRIKA (arXiv:2502.17543, appendix
+B.4.4) a language model improvises.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def empty_answer(frame: Frame, said: str, accusation: str, left: int | None = No
     found = read_case_message(frame, said)
     if found.kind == "accuse":
         return accusation
-    return describe_act(frame, found.act, ()) if found.act else answer_unanswered(frame, found, said, left)
+    return describe_act(frame, found.act, ()) if found.act else answer_without_act(frame, found, said, left)
 
 
 @lru_cache(maxsize=16384)
 def _possible_answers(frame: Frame, act: CaseAct) -> Mapping[str, tuple[int, ...]]:
-    """Maps every possible answer to an act to the values it reveals."""
+    """Map every possible answer to an act to the values that it reveals."""
     slots = frame.acts[act]
     rows = product(*(range(frame.model.size(s)) for s in slots))
     return {describe_act(frame, act, values): values for values in rows}
@@ -79,7 +79,7 @@ def _describe_fact(frame: Frame, slot: Slot, value: int) -> str:
 
 
 def act_message(frame: Frame, act: CaseAct) -> str:
-    """The plainest message that does an act."""
+    """The plainest message that performs an act."""
     name = frame.names[act.target]
     if act.verb == "ask":
         return f"{name}, {_topic_question(frame, act.topic)}"
@@ -109,7 +109,7 @@ def act_messages(frame: Frame) -> tuple[str, ...]:
     return tuple(act_message(frame, act) for act in frame.acts)
 
 
-def answer_unanswered(frame: Frame, found: ReadAct, said: str, left: int | None) -> str:
+def answer_without_act(frame: Frame, found: ReadAct, said: str, left: int | None) -> str:
     """The answer to a message that is neither an act nor an accusation; `left` is the number of turns after this one,
     None if turns are not counted."""
     turn = len(said)
@@ -141,11 +141,11 @@ _SILENT: Final[Mapping[str, str]] = {
     "several": "invalid", "suspicion": "invalid", "unnamed": "invalid",
     "absent": "not_known", "unclear": "not_understood", "nothing": "not_understood",
 }  # fmt: skip
-"""Replies that give no answer -> why."""
+"""Maps the kinds of replies that give no answer to the reason."""
 
 
 def unanswered_kind(frame: Frame, said: str, reply: str) -> str:
-    """Why a reply of the narrator is no answer: "invalid", "not_understood" or "not_known"; "" if it is one."""
+    """Why a reply of the narrator is no answer: "invalid", "not_understood" or "not_known"; "" if it is an answer."""
     spoken = reply.partition(': "')[2] or reply  # what somebody says who was asked
     texts = case_data()["text"]["reply"]
     found = next((key for key in _SILENT if any(spoken.startswith(text) for text in texts[key])), "")

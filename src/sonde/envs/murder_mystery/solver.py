@@ -1,11 +1,11 @@
-"""The reference of murder mysteries: take the most informative action, in everyday words, and accuse when sure.
+"""The reference of murder mysteries: takes the most informative action, in everyday words, and accuses when sure.
 
-Greedy expected gain on the exact posterior (`View.filter`). A mark at the scene and a person's own mark are informative
-only together, so the first of the two is credited with a share of what both tell. It accuses when one person is at
-least as probable as `sure`, when nothing more can be found out, or in the last turn.
+It maximises the expected gain of each action on the exact posterior (`View.filter`). The mark at the scene and a
+person's own mark are informative only together, so the first of the two gets a share of their joint gain. It accuses
+when one person's probability is at least `sure`, when nothing is left to find out, or in the last turn.
 
-It knows which record is about whom and who saw whom, as the prior does; an agent that reads only the briefing has to
-find that out first. On the 50 test tasks:
+It knows which record is about whom and who saw whom, as the prior does; an agent that reads only the briefing must
+first find that out. On the 50 test tasks:
 
 | `sure` | solved | turns |
 |---|---|---|
@@ -32,8 +32,8 @@ from .telling import definite_name, format_time
 
 _TINY = 1e-9
 _SHARE = 0.8
-"""The value of either half of a comparison while the other half is unknown, as a share of the joint gain of the mark at
-the scene and a person's own: more than half, because the mark at the scene is compared with everybody."""
+"""The value of one half of a comparison while the other half is unknown, as a share of the joint gain of the mark at
+the scene and a person's own mark. It is more than half, because the mark at the scene is compared with everybody's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class MurderMysterySolver(ProgramPolicy):
 
 
 def best_act(known: MysteryFilter) -> CaseAct | None:
-    """The most valuable act, the first among equals; None if nothing is left to find out."""
+    """The most valuable act, the first of equals; None if nothing is left to find out."""
     worth = {act: max(gain, _half_comparison_worth(known, act)) for act, gain in known.act_gains().items()}
     best = max(worth, key=lambda act: worth[act], default=None)
     return None if best is None or worth[best] <= _TINY else best

@@ -1,9 +1,9 @@
-"""What a detective reads: the briefing, and the answer to every act.
+"""Write what a detective reads: the briefing, and the answer to every act.
 
-Texts are written from the frame and from the values that an act reveals, never from anything else that is hidden: two
-cases that agree in those give the same words. Only after a game, outside the episode, is its player told who did it and
-what shows it. Sentences of the same meaning are chosen by the frame's salt and by their subject, so that people do not
-all say the same thing. Nobody is called he or she.
+A text depends only on the frame and on the values that an act reveals, never on anything else that is hidden: two cases
+that agree in these give the same words. Who did it, and what shows it, is told only after the game, outside the
+episode. The frame's salt and the subject of a sentence choose among sentences of the same meaning, so that people do
+not all say the same. No text calls anybody he or she.
 
 Own design; see `cases`.
 """
@@ -19,8 +19,8 @@ from .cases import TOPICS, Case, CaseAct, Frame, Item, Person, Place, Record, ca
 from .filter import IMPLICATES, OPEN, VALUES, Channel, Slot
 
 _DENIED: tuple[tuple[str, Channel], ...] = (("alibi", "alibi"), ("victim", "motive"), ("scene", "sighting"))
-"""Topics on which a person says the same regardless of the truth, with the channel that refutes the statement if it
-implicates."""
+"""Topics on which a person's statement does not depend on the truth, each with the channel whose implicating value
+refutes the statement."""
 _START = re.compile(r'(^"?|[.!?]"? "?|: ")([a-z])')
 
 
@@ -34,7 +34,7 @@ class Clue(NamedTuple):
 
     @property
     def facts(self) -> dict[Slot, int]:
-        """The revealed slots and values, to merge into the earlier ones."""
+        """The revealed slots with their values, to merge into the earlier ones."""
         return dict(zip(self.slots, self.values, strict=True))
 
 
@@ -59,8 +59,8 @@ def all_clues(case: Case) -> tuple[Clue, ...]:
 
 def act_gains(frame: Frame, seen: Mapping[Slot, int]) -> dict[CaseAct, float]:
     """The expected information about the culprit, in bits, of every act that can still reveal something."""
-    rows = {slots: 0.0 for slots in frame.acts.values() if any(s not in seen for s in slots)}
-    rows = {slots: frame.model.expected_gain(seen, slots) for slots in rows}
+    open_slots = dict.fromkeys(slots for slots in frame.acts.values() if any(s not in seen for s in slots))
+    rows = {slots: frame.model.expected_gain(seen, slots) for slots in open_slots}
     return {act: rows[slots] for act, slots in frame.acts.items() if slots in rows}
 
 
@@ -254,7 +254,7 @@ def _describe_place(frame: Frame, number: int) -> str:
 
 
 def write_ending(case: Case) -> str:
-    """Write who did it, why, and how it can be known."""
+    """Write who did it, why, and how one can know it."""
     frame, number = case.frame, case.truth.culprit
     text, person, found = case_data()["text"]["ending"], frame.people[number], _implicating_channels(case)
     why = [describe_motive(frame, number, IMPLICATES)] if "motive" in found else []

@@ -1,7 +1,7 @@
 """Find the topic of a question to a person of the case.
 
-The person asked is "you"; a topic needs no other subject, and among several topics the earlier one in `_ORDER` counts.
-The time of the event is dropped: "at the time of the murder" asks nothing about the murder.
+The person asked is "you"; a topic needs no other subject. Of several topics, the one that comes first in `_ORDER`
+counts. The time of the event is dropped, because "at the time of the murder" asks nothing about the murder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ORDER: Final = ("access", "scene", "victim", "alibi", "death")
 
 
 def find_topic(frame: Frame, words: tuple[str, ...], teller: str) -> str:
-    """The topic of a question to somebody: one of `TOPICS`, the id of another person, "several", or ""."""
+    """The topic of a question to `teller`: one of `TOPICS`, the id of another person, "several", or "" for none."""
     others = [p for p in mentioned_ids(words, "p") if p != teller]
     if others:
         return "" if has_meaning("company", words) else others[0] if len(others) == 1 else "several"
@@ -61,7 +61,7 @@ def _is_about_listener(words: Words) -> bool:
 
 
 def _are_apart(found: Sequence[str], words: tuple[str, ...]) -> bool:
-    """Whether two topics are asked for separately, not one in terms of the other."""
+    """Whether a question asks for two topics separately, not for one in terms of the other."""
     cuts = [i for i, w in enumerate(words) if w in ("and", ",")]
     for at in cuts if len(found) > 1 else ():
         one, two = ({n for n in found if has_meaning(n, part)} for part in (words[:at], words[at:]))

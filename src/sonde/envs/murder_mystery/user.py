@@ -1,9 +1,9 @@
 """The rule user of murder mysteries: a narrator who shows things and speaks for the people of the case.
 
-Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here answers depend on the message's action
-(`reading.py`) and the facts of the case; nothing else in a message matters, so nobody can be talked into a confession.
-The reply to an accusation is "goal reached", as in the paper: the narrator does not decide whether it is right. If only
-the right one ends the game (ΔBelief-RL, appendix C.4), a wrong one is noted, and neither confirmed nor denied.
+Source: PAPRIKA, appendix B.4.4, where a language model plays the world. Here an answer depends only on the message's
+action (`reading.py`) and the facts of the case, so no message can talk anybody into a confession. The reply to an
+accusation is "goal reached", as in the paper: the narrator does not decide whether it is right. If only the right one
+ends the game (ΔBelief-RL, appendix C.4), the narrator takes note of a wrong one and neither confirms nor denies it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .replies import answer_message, empty_answer, revealed_slots
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator(Ruled):
-    """See the module. Also takes the private facts `left` and `unmoved`, the reply to a wrong accusation; it knows
-    nothing about foreign scenarios."""
+    """See the module. Also uses the private facts `left` (turns) and `unmoved` (the reply to a wrong accusation). It
+    knows nothing about foreign scenarios."""
 
     needs: ClassVar[tuple[str, ...]] = ("case", "question")
 
@@ -42,7 +42,8 @@ class Narrator(Ruled):
         )
 
     def likelihood(self, view: View, reply: str, hypotheses: Sequence[Any]) -> Sequence[float]:
-        """For culprits' names, summed over everything else hidden, as if nothing had been revealed before."""
+        """The likelihoods of culprits' names, summed over everything else that is hidden, as if nothing had been
+        revealed before."""
         known: Case = view.private["case"]
         people = (p.name for p in known.frame.people)
         chances = dict(zip(people, _culprit_likelihoods(known.frame, view.private, reply), strict=True))

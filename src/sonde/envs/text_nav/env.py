@@ -1,32 +1,33 @@
 """Text-nav: walk through a house, find a thing and bring it to where it belongs, a command at a time.
 
-Source: LMRL-Gym (arXiv 2311.18232), 4.2, B.2 and D.2: ten rooms with names, things that can be opened, closed, taken
+Source: LMRL-Gym (arXiv 2311.18232), 4.2, B.2 and D.2: ten rooms with names, things that the agent can open, close, take
 and put; stale food from the living room belongs into the fridge in the kitchen; the walk begins in any room. The agent
-is told the room, what it carries, what it can reach, and the ways out; reward 1 at the goal, else 0; 25 commands.
-Eating the stale food loses the game. Presets:
+sees the room's name, what it carries, what it can reach, and the ways out; reward 1 at the goal, else 0; 25 commands.
+An agent that eats the stale food loses the game. Presets:
 
     fo         the paper's house, fully observed: 100 test tasks, 10 starts in 10 wordings; train: in 90 others
-    po         the same, partially observed: the room's name and what is carried are left out, as in the paper's code
+    po         the same, partially observed: the agent does not see the room's name and what it carries, as in the
+               paper's code
     generated  ours: a house of its own for every task, 8 to 20 rooms, and another goal: one of three rooms has the
                thing, and it belongs on furniture, into a container, or into one that must be closed then
 
-With `fo` nothing is hidden: there is no filter, so gains are n/a, and the house is not described: agents learn it by
+With `fo` nothing is hidden: there is no filter, so gains are n/a. No message describes the house: agents learn it by
 walking or by training. Otherwise the first message describes it, and the hypothesis is a `Setup`: where the walk began
-and where the thing was. The prior is uniform over the setups that show what is seen first, which is public. In a
-generated house the agent is told where it starts, unless `observed="partial"`.
+and where the thing was. The prior is uniform over the setups whose first scene is the one that the agent sees, which is
+public. In a generated house the agent knows where it starts, unless `observed="partial"`.
 
 The wording varies with the task and from turn to turn (`words.py`); the effects of commands are deterministic. A text
 that is no command, or a command that has no effect here, costs a turn and gets an answer.
 
-The paper prints no limit; its code collects data with one of 15 turns, and plays with one of 20. Its table 1 (26 %
+The paper prints no limit; its code collects data with a limit of 15 turns, and plays with one of 20. Its table 1 (26 %
 successes, 12.2 replies, deviation 8.77) rules out 15: between 1 and 15 the deviation around 12.2 is at most 5.6, and
-8.77 takes 20 turns or more. Nor can every game that is not won run to the limit: 74 % of them would make it 16 at most.
-So some end before, as in its code, where eating the food ends the game; and with 25 turns data of the paper's kind have
-nearly its deviation (`walker.py`).
+8.77 takes 20 turns or more. Nor can every lost game run to the limit: with 74 % of such games the limit would be 16 at
+most. So some end earlier, as in its code, where eating the food ends the game; and with 25 turns, data of the paper's
+kind have nearly its deviation (`walker.py`).
 
-Departures: the paper does not list its rooms (`plan.py` says what is ours); it trains on the starts it tests, so only
-the wording tells training and test tasks of its house apart; every answer tells the whole scene. Its code has eight
-rooms, wants the fridge closed at the end, and lists the admissible commands in every answer.
+Departures: the paper does not list its rooms (`plan.py` says what is ours). It trains on the starts that it tests, so
+training and test tasks of its house differ only in their wording. Every answer describes the whole scene. The paper's
+code has eight rooms, wants the fridge closed at the end, and lists the admissible commands in every answer.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sonde.core.types import EMPTY, Json, content_hash
 
 from .commands import Command, read_command
 from .generate import FEWEST, MOST, ROOMS, generate
-from .plan import HOUSES, Setup, check_plan, first_world, house_named, list_setups, place_in
+from .plan import HOUSES, Setup, check_plan, find_house, first_world, list_setups, place_in
 from .search import steps_left, world_after
 from .words import WORDINGS, answer_text, goal_in_words, plan_in_words, scene_in_words, turn_style
 from .world import REFUSED, HouseWorld, admissible_commands, obey_command, visible_scene
@@ -101,7 +102,7 @@ class TextNav(CertainEnv[State]):
         if self.observed is not None and self.observed not in _OBSERVED:
             raise unknown("text_nav: observed", self.observed, _OBSERVED)
         if self.rooms is not None and self.preset != "generated":
-            raise invalid("text_nav: rooms", self.rooms, "None, save under the preset generated")
+            raise invalid("text_nav: rooms", self.rooms, "None, except in the preset generated")
         if self.rooms is not None and not FEWEST <= self.rooms <= MOST:
             raise invalid("text_nav: rooms", self.rooms, f"{FEWEST} to {MOST}")
 
@@ -145,34 +146,34 @@ class TextNav(CertainEnv[State]):
 
     @classmethod
     def prompt_files(cls) -> tuple[str, ...]:
-        """None: its texts come in several variants, which its beliefs know."""
+        """None: the texts have several variants, which the beliefs know."""
         return ()
 
     def split(self, split: str) -> Sequence[Task]:
         if self.preset == "generated":
             return TaskList(_GENERATED[split], lambda i: self._generate_task(split, i))
-        starts = house_named(_LMRL_HOUSE).rooms
+        starts = find_house(_LMRL_HOUSE).rooms
         first, n = (0, _TESTED) if split == "test" else (_TESTED, _TRAINED)
         rows = [(start, _wording_of(first + number)) for number in range(n) for start in starts]
-        return TaskList(len(rows), lambda i: self._is_paper_setup(*rows[i], split, i))
+        return TaskList(len(rows), lambda i: self._make_paper_task(*rows[i], split, i))
 
-    def _is_paper_setup(self, start: str, wording: int, split: str, index: int) -> Task:
+    def _make_paper_task(self, start: str, wording: int, split: str, index: int) -> Task:
         return self._task(_LMRL_HOUSE, _check_setup(_LMRL_HOUSE, {"start": start}), wording, split, index)
 
     def _generate_task(self, split: str, index: int) -> Task:
-        """Generate a task; the hash of the list of rooms decides its split, so no house is in both."""
+        """Generate a task. The hash of the list of rooms decides its split, so no house is in both."""
         rng = Random(derive(0, "task", "text_nav", self.preset, split, index))
         names: list[str] = []
         while not names or (int(content_hash(names), 16) % 2 == 0) != (split == "test"):
             names = rng.sample(ROOMS, self.rooms or rng.randint(FEWEST, MOST))
         shape = {"plan": generate(names, rng)}
-        house = house_named(shape)
+        house = find_house(shape)
         place = place_in(house, rng.choice(house.spots[house.goal.thing]))
         return self._task(shape, Setup(rng.choice(house.rooms), place), rng.randrange(WORDINGS), split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"start": "garden"}`, with `wording` (a number), with `plan` for a house of one's own (see
-        `plan.py`), and with `place` where the goal's thing may be in several."""
+        """`{"start": "garden"}`, with `wording` (a number) and `plan` (a house of your own, see `plan.py`) if wanted,
+        and with `place` if the goal's thing may be in several places."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else EMPTY
         keys = {"start", "house", "plan", "place", "wording"}
         if "start" not in setup or set(setup) - keys or {"house", "plan"} <= set(setup):
@@ -190,7 +191,7 @@ class TextNav(CertainEnv[State]):
         return {"house": name}
 
     def _task(self, shape: Mapping[str, Any], setup: Setup, wording: int, split: str, index: int) -> Task:
-        world = first_world(house_named(shape), setup)
+        world = first_world(find_house(shape), setup)
         public = {**shape, "wording": wording, "seen": visible_scene(world, self._is_full)}
         if self._is_full:
             public["start"] = setup.start
@@ -202,7 +203,7 @@ class TextNav(CertainEnv[State]):
 
     def start(self, public: Mapping[str, Json], hidden: Json) -> State:
         setup = Setup(hidden["start"], tuple(hidden["place"]))
-        return State(first_world(house_named(hidden), setup), setup, hidden["wording"])
+        return State(first_world(find_house(hidden), setup), setup, hidden["wording"])
 
     def prior(self, public: Mapping[str, Json]) -> Sequence[tuple[float, Json]]:
         shape = {key: public[key] for key in ("house", "plan", "wording") if key in public}
@@ -226,7 +227,7 @@ class TextNav(CertainEnv[State]):
         say, house = load_pieces("text_nav"), state.world.house
         rules = say["intro" if self._is_full else "partial_intro"]
         parts = [rules.format(rooms=len(house.rooms), goal=goal_in_words(house), turns=self.turns)]
-        if not (self._is_full and house == house_named(_LMRL_HOUSE)):
+        if not (self._is_full and house == find_house(_LMRL_HOUSE)):
             parts.append(say["plan"].format(rooms=plan_in_words(house)))
         return "\n\n".join(
             [
@@ -260,8 +261,8 @@ class TextNav(CertainEnv[State]):
         return text_schema("The command.")
 
     def action_values(self, state: State, discount: float) -> Mapping[str, float] | None:
-        """The value of each admissible command with the shortest plan from there on, discounted per command and without
-        the limit; None where something is hidden."""
+        """The value of each admissible command if the shortest plan follows, discounted per command, without a limit of
+        commands; None if something is hidden."""
         if not self._is_known:
             return None
         after = {command: world_after(state.world, command) for command in admissible_commands(state.world)}
@@ -270,14 +271,14 @@ class TextNav(CertainEnv[State]):
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        """Over the setups; None if nothing can be hidden."""
-        house = house_named(public)
+        """The posterior over the setups; None if nothing is hidden."""
+        house = find_house(public)
         return None if "start" in public and len(house.spots[house.goal.thing]) == 1 else super().filter(public)
 
 
 @lru_cache(maxsize=1 << 12)
 def _reply_info(result: str, command: Command | None) -> Frozen[Any]:
-    """The result of a reply and the command it was read as; `why` says what made it invalid."""
+    """The result of a reply, and the command in it; `why` says why a reply is invalid."""
     if command is None:
         return Frozen(result="invalid", why="unreadable")
     facts = Frozen[Any](verb=command.verb, thing=command.thing, target=command.target)
@@ -285,12 +286,12 @@ def _reply_info(result: str, command: Command | None) -> Frozen[Any]:
 
 
 def _wording_of(number: int) -> int:
-    """The wording with that number, in a mixing order."""
+    """The wording with this number, in a permuted order."""
     return 37 * number % WORDINGS
 
 
 def _check_setup(shape: Mapping[str, Any], setup: Mapping[str, Any]) -> Setup:
-    house = house_named(shape)
+    house = find_house(shape)
     places = [place_in(house, spot) for spot in house.spots[house.goal.thing]]
     if setup["start"] not in house.rooms:
         raise invalid("text_nav: hidden: start", setup["start"], f"one of {', '.join(house.rooms)}")

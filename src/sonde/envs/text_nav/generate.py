@@ -1,4 +1,4 @@
-"""Random houses: rooms that grow over a grid, a few extra doors, furniture, things, and something to find."""
+"""Generate random houses: rooms that grow over a grid, a few extra doors, furniture, things, and a thing to find."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sonde.core import Frozen
 from .world import CLOSED, DIRECTIONS, KINDS, OPEN, SURFACE
 
 FEWEST, MOST = 8, 20
-"""Rooms of a generated house."""
+"""The minimum and maximum number of rooms of a generated house."""
 ROOMS = (
     "attic", "backyard", "balcony", "bathroom", "bedroom", "cellar", "conservatory", "dining room", "garage", "garden",
     "guest room", "hall", "kitchen", "landing", "larder", "laundry", "library", "living room", "music room", "nursery",
@@ -39,8 +39,9 @@ Cell = tuple[int, int]
 
 
 def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
-    """A plan with these rooms. The thing to find is in one of three rooms, anywhere on or in the furniture there. It
-    belongs to a piece of furniture of another room: on a surface, or in a container that may have to be closed."""
+    """Generate a plan with these rooms. The thing to find is in one of three rooms, on or in any furniture there. It
+    belongs to a piece of furniture in another room: on a surface, or in a container, which the goal may require to be
+    closed."""
     doors = _find_doors(_grow_rooms(len(names), rng), rng)
     last, *clues = rng.sample(names, 1 + _CLUES)
     furniture = _draw_furniture(names, {last, *clues}, rng)
@@ -57,7 +58,7 @@ def generate(names: Sequence[str], rng: Random) -> Frozen[Any]:
 
 
 def _grow_rooms(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
-    """The cells of the rooms, each with the number of the room it was first joined to (-1 for the first)."""
+    """Draw the cells of the rooms, each with the number of the room from which it grew (-1 for the first)."""
     found: list[tuple[Cell, int]] = [((0, 0), -1)]
     while len(found) < rooms:
         i = rng.randrange(len(found))
@@ -69,7 +70,7 @@ def _grow_rooms(rooms: int, rng: Random) -> list[tuple[Cell, int]]:
 
 
 def _find_doors(cells: Sequence[tuple[Cell, int]], rng: Random) -> list[list[int]]:
-    """For each room the rooms in the four directions, -1 where there is no door."""
+    """The rooms in the four directions of each room, -1 where there is no door."""
     number = {cell: i for i, (cell, _) in enumerate(cells)}
     doors = [[-1] * len(DIRECTIONS) for _ in cells]
     for i, ((row, col), joined) in enumerate(cells):
@@ -81,7 +82,7 @@ def _find_doors(cells: Sequence[tuple[Cell, int]], rng: Random) -> list[list[int
 
 
 def _draw_furniture(names: Sequence[str], needed: set[str], rng: Random) -> list[tuple[str, str, str]]:
-    """One or two pieces in each room that needs some, none to two in the others."""
+    """Draw one or two pieces for each room that needs some, and none to two for the others."""
     found: list[tuple[str, str, str]] = []
     for room in names:
         kinds = rng.choices(KINDS, (4, 1, 3), k=rng.randint(room in needed, 2))

@@ -1,13 +1,14 @@
-"""Plans of houses as JSON, checked; and the house of LMRL-Gym.
+"""Plans of houses as JSON, their checks, and the house of LMRL-Gym.
 
     rooms      [name, and the names of the rooms north, east, south and west of it, "" where there is no door]
     furniture  [name, room, "surface", "open" or "closed"]
-    things     [name, and the places it may have at first]; a place is [room, furniture], or [room, ""] for its floor
+    things     [name, and its possible initial places]; a place is [room, furniture], or [room, ""] for the floor
     goal       [thing, the place where it belongs, whether that must be closed then]
 
 The paper (arXiv 2311.18232, D.2) counts ten rooms and names two. Eight rooms, their doors, the tables, chest and fridge
 and the first seven things are those of its repository (`llm_rl_scripts/text_nav/env/make_game.py`). Nursery, storeroom,
-desk, wardrobe, cabinet and what they hold are ours: the two rooms look like garden and backyard until one goes on.
+desk, wardrobe, cabinet and their contents are ours: the two rooms look like garden and backyard until the walk
+continues.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def build_house(plan: Mapping[str, Any]) -> House:
     return House(rooms, exits, furniture, things, spots, Goal(things.index(thing), places[place], shut))
 
 
-def house_named(setup: Mapping[str, Any]) -> House:
+def find_house(setup: Mapping[str, Any]) -> House:
     """The house of a public part or a hidden setup."""
     return build_house(setup["plan"] if "plan" in setup else HOUSES[setup["house"]])
 
@@ -129,8 +130,8 @@ def first_world(house: House, setup: Setup) -> HouseWorld:
 
 
 def list_setups(public: Mapping[str, Any]) -> Sequence[Setup]:
-    """Every setup whose visible part `public` describes: with any start, or with the one that is told."""
-    house, full = house_named(public), "start" in public
+    """Every setup that shows the scene in `public`: with any start, or with the start that the agent knows."""
+    house, full = find_house(public), "start" in public
     starts = (public["start"],) if full else house.rooms
     spots = house.spots[house.goal.thing]
     every = [Setup(start, place_in(house, spot)) for start in starts for spot in spots]
@@ -160,7 +161,7 @@ def _check_rows(field: str, value: Json, least: int, most: int, shape: str) -> l
         raise invalid(field, cast("object", value), f"{least} to {most} lists: {shape}")
     for name, *_ in found:
         if not _is_name(name):
-            allowed = f"names of small letters, in words with one blank between, none of {', '.join(sorted(WORDS))}"
+            allowed = f"names in small letters, words separated by one blank, without {', '.join(sorted(WORDS))}"
             raise invalid(field, name, allowed)
     return found
 
@@ -174,7 +175,7 @@ def _is_name(name: object) -> bool:
 def _check_rooms(field: str, value: Json) -> tuple[str, ...]:
     rows = _check_rows(field, value, 2, _MOST_ROOMS, "[name, rooms north, east, south and west of it]")
     exits: dict[str, tuple[Any, ...]] = {row[0]: row[1:] for row in rows}
-    allowed = 'rooms of different names, each with four neighbours ("" for none), doors that lead back, all connected'
+    allowed = 'rooms with distinct names, each with four neighbours ("" for none), doors that lead back, all connected'
     if len(exits) < len(rows):
         raise invalid(field, [row[0] for row in rows], allowed)
     for room, row in exits.items():
@@ -215,16 +216,14 @@ def _check_things(
     places, taken = {*kinds, *((room, "") for room in rooms)}, {name for _, name in kinds}
     for row in rows:
         if len(row) < 2 or len(set(row)) < len(row) or not set(row[1:]) <= places or row[0] in taken:
-            raise invalid(
-                field, row, '[a name that no furniture has, then places as [room, furniture or ""], each once]'
-            )
+            raise invalid(field, row, '[a name that no furniture has, then distinct places as [room, furniture or ""]]')
     if len({row[0] for row in rows}) < len(rows):
-        raise invalid(field, [row[0] for row in rows], "things of different names")
+        raise invalid(field, [row[0] for row in rows], "things with distinct names")
     return {row[0]: row[1:] for row in rows}
 
 
 def _check_goal(field: str, value: Json, spots: Mapping[str, tuple[Place, ...]], kinds: Mapping[Place, str]) -> None:
-    allowed = "[one of the things, a piece of furniture as [room, name] where it cannot be at first, true or false]"
+    allowed = "[one of the things, furniture as [room, name] that is none of its initial places, true or false]"
     goal = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     if len(goal) != 3 or goal[0] not in spots or goal[1] not in kinds or not isinstance(goal[2], bool):
         raise invalid(field, goal, allowed)
@@ -232,7 +231,7 @@ def _check_goal(field: str, value: Json, spots: Mapping[str, tuple[Place, ...]],
     if place in spots[thing]:
         raise invalid(field, goal, allowed)
     if shut and kinds[place] == SURFACE:
-        raise invalid(field, goal, "a container, where it must be closed")
+        raise invalid(field, goal, "a container as the place, if it must be closed")
     several = [name for name, some in spots.items() if len(some) > 1 and name != thing]
     if several:
-        raise invalid(field, several, "one place for each thing but the goal's")
+        raise invalid(field, several, "one initial place for each thing other than the goal's")

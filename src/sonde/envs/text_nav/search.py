@@ -1,8 +1,8 @@
 """The shortest path to the goal of a house, from one world or from all possible ones.
 
 The plan over several worlds that look alike is the fixed point of `_shared/plans.py`. A plan moves only the goal's
-thing, and opens containers only where that may show it or distinguish worlds. So it never leaves things behind as
-marks, which could save commands only in rooms that nothing else distinguishes.
+thing, and opens containers only if that may show the thing or distinguish worlds. So it never leaves other things
+behind as marks, which could save commands only in rooms that nothing else distinguishes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The reference walker of houses: the shortest plan to the goal, from a known world or over all possible worlds.
 
-If everything is known, it plays a shortest plan. If not, it keeps the possible worlds: the setups that the exact
-posterior (`View.filter`) leaves, moved along with its own commands. It then plays the command with the fewest expected
-commands to the goal: exact, by a fixed point over the reachable sets of worlds (`search.py`, which defines a plan). So
-it looks into containers, or makes a detour to find its position, only if that pays.
+If nothing is hidden, it plays a shortest plan. Otherwise it keeps the possible worlds: the setups that the exact
+posterior (`View.filter`) leaves, updated by its own commands. It then plays the command with the fewest expected
+commands to the goal; a fixed point over the reachable sets of worlds makes this exact (`search.py`, which defines a
+plan). So it looks into containers, or makes a detour to find its position, only if that pays.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sonde._util.frozen import as_frozen
 
 from .commands import read_command
-from .plan import Setup, first_world, house_named, list_setups
+from .plan import Setup, find_house, first_world, list_setups
 from .world import HouseWorld, obey_command
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def possible_worlds(view: View) -> frozenset[HouseWorld]:
     """Each remaining initial world, updated by every command so far."""
     known = view.filter
     left: Iterable[Setup] = list_setups(view.public) if known is None else known.belief().hypotheses
-    return frozenset(_current_world(first_world(house_named(view.public), setup), view) for setup in left)
+    return frozenset(_current_world(first_world(find_house(view.public), setup), view) for setup in left)
 
 
 def _current_world(world: HouseWorld, view: View) -> HouseWorld:
@@ -38,4 +38,4 @@ def initial_worlds(view: View) -> frozenset[HouseWorld]:
 
 @lru_cache(maxsize=256)
 def _initial_worlds(public: Mapping[str, Any]) -> frozenset[HouseWorld]:
-    return frozenset(first_world(house_named(public), setup) for setup in list_setups(public))
+    return frozenset(first_world(find_house(public), setup) for setup in list_setups(public))

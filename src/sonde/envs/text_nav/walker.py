@@ -1,21 +1,21 @@
-"""The walkers behind LMRL-Gym's text-nav data: each knows one half of the house and is random in the other.
+"""The walkers behind LMRL-Gym's text-nav data: each knows one half of the house and acts at random in the other.
 
-Source: arXiv 2311.18232, D.2: the rooms are divided into two halves by their distance to the kitchen; two behaviour
-policies collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So the walker
-that knows the near half reaches the goal from there; from the far half both reach it only by chance.
+Source: arXiv 2311.18232, D.2: the distance to the kitchen divides the rooms into two halves; two behaviour policies
+collect the data, each greedy and optimal in the rooms of one half, uniformly random elsewhere. So the walker that knows
+the near half reaches the goal from there; from the far half both reach it only by chance.
 
-Near rooms have the fewest doors to the room where the thing belongs; among equals, those earlier in the plan are
-nearer; of an odd number, the far half has one less. Both walkers know the rooms where the thing may be at first, where
-the halves meet. Optimal is what `agents:text_nav` plays, random any admissible command. If the room is not told, a
-walker that may be in an unknown room plays at random. `half="drawn"` draws a half for every episode, the near one with
-probability `near`: 1/4, as in the paper's code, since its text does not say.
+Near rooms have the fewest doors between them and the room where the thing belongs; of equals, those earlier in the plan
+are nearer; if the number of rooms is odd, the far half has one less. Both walkers know the rooms where the thing may be
+at first, where the halves meet. Optimal commands are those of `agents:text_nav`, random ones any admissible command. If
+a walker does not see the room's name and may be in an unknown room, it plays at random. `half="drawn"` draws a half for
+every episode, the near one with probability `near`: 1/4, as in the paper's code, because its text does not say.
 
 On `text_nav`, preset `fo`, table 1 has 26 % successes and 12.2 replies with a deviation of 8.77; 1,000 episodes here
 have 25 %, 15.9 and 8.3. Most walkers that know the near half and begin in the far one leave it by chance; most that
 know the far half take the food and later eat it, or run out of turns.
 
-The paper's code differs: of its eight rooms the walker knows office, bathroom, garden and backyard in three episodes of
-four, otherwise the other rooms, and plays an optimal command there only in one turn of ten.
+The paper's code differs: of its eight rooms, the walker knows office, bathroom, garden and backyard in three of four
+episodes, and the other rooms in the fourth; in the known rooms it plays an optimal command in only one of ten turns.
 """
 
 from __future__ import annotations

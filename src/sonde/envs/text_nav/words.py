@@ -1,7 +1,7 @@
 """Texts about a house: scenes, answers, goals and plans, each in several wordings.
 
-A wording is a number below 144: the first of 12 styles, and the step from one turn's style to that of the next. So the
-words differ between tasks in the same house, and from turn to turn.
+A wording is a number below 144. It encodes the first of 12 styles, and the step from one turn's style to the next. So
+the words differ between tasks in the same house, and from turn to turn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .plan import place_in
 from .world import CLOSED, DIRECTIONS, SURFACE, House, HouseWorld, RoomView, carried_things, visible_scene
 
 _STYLES = 12
-"""A multiple of the numbers of variants that occur: three and four."""
+"""A multiple of the numbers of variants, which are three and four."""
 WORDINGS = _STYLES**2
 
 

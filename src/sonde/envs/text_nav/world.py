@@ -20,10 +20,10 @@ SURFACE, OPEN, CLOSED = KINDS = ("surface", "open", "closed")
 """Kinds of furniture: a surface, an initially open container, an initially closed one."""
 FLOOR = "floor"
 EDIBLE = frozenset({"apple", "fresh food", "fruit", "pear", "stale food"})
-"""Things that can be eaten, and then are nowhere."""
+"""Things that the walker can eat, after which they are nowhere."""
 REFUSED = frozenset({"no_way", "absent", "stays", "already", "fixed", "held", "not_held", "shut", "inedible"})
-"""Reasons why a command was refused: no door there; no such thing here; it does not open; it is already open, or
-closed; furniture; already carried; not carried; closed; no food."""
+"""Why the rules refuse a command: no door there; no such thing here; it does not open; it is already open or closed; it
+is furniture; already carried; not carried; in a closed container; not edible."""
 NONE: tuple[str, ...] = ()
 
 

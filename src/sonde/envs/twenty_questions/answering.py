@@ -1,8 +1,8 @@
 """The true reply to a message in twenty questions, and canonical questions with their paraphrases.
 
-Ours. `answer_reading` is a pure function of the hidden topic and the words: the rule user says it, `TopicAnswers`
-splits the topics by it. Questions are phrases of the lexicon in the frames in which people ask; the parser reads
-every one of them back, and `question_phrasings` returns only those that it understands as the same query.
+Ours. `answer_reading` is a pure function of the hidden topic and the words: the rule user replies with its result, and
+`TopicAnswers` splits the topics by it. A question is a phrase of the lexicon in one of the frames in which people ask.
+The parser reads all of them back, and `question_phrasings` returns only those that it understands as the same query.
 """
 
 from __future__ import annotations

@@ -3,31 +3,30 @@
 Sources and presets:
     paprika       PAPRIKA (arXiv 2502.17543), B.4.1: topics of all kinds, the kind is told; 20 turns, 1,499 training and
                   367 test tasks; replies yes, no, goal reached
-    delta_belief  ΔBelief-RL, appendices B.1, C.1 and D: frequent nouns, nothing is told; invalid and repeated are
-                  replies of their own and use up the turn. Splits: train (the paper's 1,000 for reinforcement
+    delta_belief  ΔBelief-RL, appendices B.1, C.1 and D: frequent nouns, without a category; "invalid" and "repeated"
+                  are replies of their own and use up the turn. Splits: train (the paper's 1,000 for reinforcement
                   learning), test (433), sft (341), val (198); all disjoint, which the paper's are not
     lmrl          LMRL-Gym (arXiv 2311.18232), D.6: 158 well-known things in 17 groups; reward -1 per question, 0 on
                   the one that names the thing
     small         ours: 64 of these things in 7 groups, 8 turns, ΔBelief-RL's replies; for tiny models
 
-Ours: the topics and what is known of them (`sources`); the rule user `users:answerer`, who says
-"I do not know" where it does not, which the papers' users cannot. Messages are checked in `delta_belief`, as in the
-paper, and `small`.
+Ours: the topics and the knowledge about them (`sources`); and the rule user `users:answerer`, which says "I do not
+know" when it does not know, as the papers' users cannot. `delta_belief`, as in the paper, and `small` check messages.
 
-`evidence` is "answers", or "silences" for posteriors that learn from which facts the rule user lacks
+`evidence` is "answers", or "silences" for posteriors that also learn from the gaps in the rule user's knowledge
 (`_shared/partition.py`).
 
 `rules` says what wins:
 
     paper   the rule of the preset's paper. In `delta_belief` every question that mentions the secret ends the game,
-            guess or not (`mentions.py`); elsewhere a guess is strict, as PAPRIKA asks: it names the topic, or a common
-            other name, as the thing itself, and a list of things never wins
-    code    in `delta_belief`: only the very name counts as a mention, and a reply has 50 tokens (128 as in PAPRIKA
-            otherwise; the paper prints no number); elsewhere as `paper`
+            whether it is a guess or not (`mentions.py`). In the other presets a guess is strict, as PAPRIKA asks: it
+            names the topic, or a common other name, as the thing itself, and a list of things never wins
+    code    in `delta_belief`: only the exact name counts as a mention, and a reply has 50 tokens (otherwise 128, as in
+            PAPRIKA; the paper prints no number); in the other presets as `paper`
     strict  a strict guess in `delta_belief` too
 
-`turn.info`, besides what every conversation has: `answer` (a key of `answering.TEXTS`), `matched`
-(what the question was understood to ask, or None) and `guess` (the topic that it names, or None).
+`turn.info`, besides the keys of every conversation: `answer` (a key of `answering.TEXTS`), `matched` (what the rules
+understood the question to ask, or None) and `guess` (the topic that it names, or None).
 """
 
 from __future__ import annotations
@@ -437,6 +436,6 @@ def _clean_message(answer: str) -> str:
 def _legal_answers(env: TwentyQuestions, category: str) -> Sequence[str]:
     knows, topics = topic_knowledge(), topic_pool(env.preset, category)
     prior = _prior_filter(env, category)
-    asked = prior.known.questions if prior is not None else ()
+    asked = prior.answers.questions if prior is not None else ()
     others = (name for name, i in knows.aliases.items() if topics >> i & 1)
     return (*asked, *(name for i, name in enumerate(knows.names) if topics >> i & 1), *others)

@@ -1,16 +1,16 @@
 """Knowledge about the topics of twenty questions, as bit masks over all topics, and their difficulty.
 
-Source of the data: written by us (sources), with hypernyms from WordNet 3.0. Every attribute of
-every topic is yes, no or unknown; a mask is an int whose bit i stands for topic i. Data are loaded on first use, and
-masks are decoded one by one.
+Source of the data: written by us (`sources`), with hypernyms from WordNet 3.0. Every attribute of every topic is yes,
+no or unknown; a mask is an int whose bit i stands for topic i. The data are loaded at first use, and masks are decoded
+one by one.
 
-Difficulty groups the topics for a curriculum. PAPRIKA had a language model estimate how easy a topic is to guess and
-how many turns that takes (appendix H): 477 easy, 726 medium and 296 hard ones of 1,499 to train on, 127, 172 and 68 of
-367 to test (32, 48 and 20 %). Here the turns are measured with the reference solver, asking plainly, among the topics
-of the preset (`sources/compile_turns.py`). The topics with the fewest turns are easy, those with
-the most are hard, cut where the shares together come nearest to the paper's; topics that few people know are hard too,
-since a solver that knows everything cannot tell. Turns are whole numbers, so the shares differ from the paper's. Over
-all splits:
+Difficulty groups the topics for a curriculum. In PAPRIKA a language model estimates how easy a topic is to guess and
+how many turns that takes (appendix H): of 1,499 training topics 477 are easy, 726 medium and 296 hard, of 367 test
+topics 127, 172 and 68 (32, 48 and 20 %). Here the turns are those of the reference solver, which asks in plain words,
+among the topics of the preset (`sources/compile_turns.py`). The topics with the fewest turns are easy, those with the
+most are hard; the limits are those that bring all shares together nearest to the paper's. Topics that few people know
+are hard too, which the turns of a solver that knows everything do not show. Turns are whole numbers, so the shares
+differ from the paper's. Over all splits:
 
     paprika        easy: at most 6 turns, hard: 11 or more     easy 639, medium 926, hard 301 (34, 50, 16 %)
     delta_belief   easy: at most 11 turns, hard: 16 or more    easy 705, medium 930, hard 337 (36, 47, 17 %)

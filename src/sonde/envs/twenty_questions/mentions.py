@@ -1,8 +1,8 @@
-"""Which topics a message mentions, whether it asks for them or not: the rule of ΔBelief-RL that ends its games.
+"""Find the topics that a message mentions, whether it asks for them or not: ΔBelief-RL's rule for the end of a game.
 
 Source: ΔBelief-RL, appendix C.1: the user says "Finished" to every question that asks for, mentions or paraphrases the
-secret, and the agent that the paper trains lives on it: it asks for several things at once. Whatever the user says, its
-code decides by the words of the question. So do we, for topics that the knowledge base lacks too:
+secret, and the agent that the paper trains exploits this: it asks for several things at once. Whatever the user says,
+the paper's code decides by the words of the question. So do we, also for topics that the knowledge base lacks:
 
     paper   the name or a common other name, as whole words, in the singular or plural; but not where it stands for the
             hidden thing ("is the secret word alive?" does not mention a secret that is called "word")

@@ -1,8 +1,9 @@
 """The meaning of a noun phrase: a topic, which is a guess, or a kind of thing.
 
-Ours. Naming a topic is a guess: `goal` for that topic and no for the others, with two exceptions. A topic that is a
-kind of what is named ("an engineer" where a software engineer is hidden) is yes; a topic of which the named thing is a
-kind is unknown. A word that is also a class asks for the class, with `goal` for the topic itself.
+Ours. A message that names a topic guesses it: the answer is `goal` for that topic and no for the others, with two
+exceptions. It is yes for a topic that is a kind of the named thing ("an engineer", where a software engineer is
+hidden), and unknown for a topic of which the named thing is a kind. A word that is also a class asks for the class,
+with `goal` for the topic itself.
 """
 
 from __future__ import annotations

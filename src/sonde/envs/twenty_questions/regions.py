@@ -3,7 +3,7 @@
 Ours. `data/places.txt` has a line `NAME: names / words for its people / continents` per country,
 `+NAME: names / members` per group of countries, and `=NAME: names / country` per part of one. People have nations,
 places and events have countries or continents, animals have an attribute per continent where they live. A list is
-complete: whoever has one is from nowhere else.
+complete: a topic with a list is from nowhere else.
 """
 
 from __future__ import annotations

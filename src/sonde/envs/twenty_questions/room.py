@@ -1,7 +1,7 @@
 """The reader of twenty questions: its phrasings, its names, and what a message asks.
 
-Ours. `data/` declares knowledge and phrasings; `envs/_shared/english` reads the language. To teach it a
-new way to ask, add a phrase to `data/phrases.txt`.
+Ours. `data/` declares knowledge and phrasings; `envs/_shared/english` reads the language. To add a new way to ask, add
+a phrase to `data/phrases.txt`.
 """
 
 from __future__ import annotations

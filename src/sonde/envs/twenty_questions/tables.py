@@ -1,8 +1,7 @@
 """Measures of single topics: lengths, heights, speeds, counts of parts, approximate years, units, and letters.
 
-Ours. `data/scales.txt` has a block per table and explains its lines; it is loaded when a
-comparison is first asked. Questions about letters and words ("does it start with an A") go by the topic's own name
-alone.
+Ours. `data/scales.txt` has a block per table and explains its lines; it is loaded at the first comparison. Questions
+about letters and words ("does it start with an A") concern only the topic's own name.
 """
 
 from __future__ import annotations

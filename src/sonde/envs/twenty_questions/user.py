@@ -1,10 +1,9 @@
 """The rule user of twenty questions: tells the truth about its topic, from a knowledge base.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.1: yes, no, or the goal is reached; ΔBelief-RL, appendix B.1: invalid and
-repeated as well. Departure: where the truth is not known, or the question is not understood, it says which of the two;
-where there is no reply "invalid", it says that a message is no question. The reply follows from the topic and from what
-the question asks (`room.py`); nothing else in a message matters, so it cannot be talked into anything, and it never
-names its topic.
+repeated as well. Departure: if it does not know the truth, or does not understand the question, it says so; if the game
+has no reply "invalid", it says that a message is no question. The reply depends only on the topic and on what the
+question asks (`room.py`), so no message can talk the user into anything, and it never names its topic.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Knowledge of the topics for the reader: attributes, and columns with the value of a slot.
 
-Ours. `TopicColumns.column` has a method per column name of `data/phrases.txt`; each returns the claim
-that the column has a value such as an interval of years. People have years of birth and death, events of start and
-end; other things may have a year in which they began, or an attribute for the age in which they were made.
+Ours. `TopicColumns` has a method per column name of `data/phrases.txt`, so those names are data; each returns the claim
+that the column has a value, such as an interval of years. People have years of birth and death, events have years of
+start and end; other things may have a year in which they began, or an attribute for the age in which they were made.
 """
 
 from __future__ import annotations

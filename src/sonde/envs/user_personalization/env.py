@@ -4,19 +4,19 @@ Source: ΔBelief-RL, appendix B.2.4 and C.5, after STaR-GATE. Published: an ambi
 persona, 3 turns of clarifying questions, then a final answer in a separate phase, scored from 1 to 10 by a language
 model that has the persona and may have a gold response; one question per message (single inquiry); 1,000 test tasks.
 
-Ours: personas, requests and rules (`personas.py`). Without a judge the answer is scored by rule: the share of the
-person's four preferences that it addresses, minus the same for every preference that it invents. So an answer that
-lists everything scores 0. With `judge="seat"` the judge's number n gives (n - 1) / 9; `gold=True` shows it a gold
-response. A score of at least 0.5 is a win. A message with several questions costs its turn.
+Ours: personas, requests and rules (`personas.py`). Without a judge, a rule scores the answer: the share of the person's
+four preferences that it addresses, minus the same share for every preference that it invents. So an answer that lists
+everything scores 0. With `judge="seat"` the judge's number n gives the score (n - 1) / 9; `gold=True` shows the judge a
+gold response. A score of at least 0.5 is a win. A message with several questions uses up its turn.
 
 The hypothesis is the persona (5,670 per request, uniform); the filter is exact for `users:persona`.
 
-The paper's own form, a persona and a request in free words, may be set, or read from a file (`--tasks-file`):
-`env.task({"persona": ..., "request": ..., "gold": ...})` with `judge="seat"`. Only language models can play and judge
-it: there is no filter, and the rule user understands no question.
+A task may also have the paper's own form, a persona and a request in free words, set by `env.task({"persona": ...,
+"request": ..., "gold": ...})` or read from a file (`--tasks-file`), with `judge="seat"`. Only language models can play
+and judge it: it has no filter, and the rule user understands no question.
 
-`turn.info`: `revealed` (the dimensions that the question was understood to be about), `reply`; at the end `score`, and
-by rule `covered` and `invented`.
+`turn.info`: `revealed` (the dimensions that the user understood the question to be about), `reply`; at the end `score`,
+and by rule `covered` and `invented`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _N_TASKS = 1000
 _SCORE = re.compile(r"score\s*:[\s*]*(10|[1-9])\b", re.IGNORECASE)
 _PASS = 0.5
 LONGEST_FREE = 4_000
-"""Characters of each part of a free scenario."""
+"""Maximum characters of each part of a free scenario."""
 
 
 class FreeScenario(NamedTuple):
-    """A persona and a request in free words, and an answer that would fit, "" if there is none."""
+    """A persona and a request in free words, and a fitting answer, "" if there is none."""
 
     persona: str
     request: str
@@ -55,8 +55,8 @@ class FreeScenario(NamedTuple):
 
 
 class State(NamedTuple):
-    """The name of the request and the person's preferences, or a free scenario instead; messages so far, the question
-    that waits for a reply or the final answer, and whose word it is."""
+    """The name of the request and the person's preferences, or a free scenario instead; the turns so far, the question
+    that waits for a reply or the final answer, and the seat that speaks next."""
 
     request: str
     persona: Persona
@@ -70,7 +70,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class UserPersonalization(Env[State]):
-    """See the module. The last turn is the answer, so `max_turns=n` means n - 1 questions."""
+    """See the module. The last turn is the answer, so `max_turns=n` leaves n - 1 questions."""
 
     presets: ClassVar[tuple[str, ...]] = ("delta_belief",)
 
@@ -125,9 +125,9 @@ class UserPersonalization(Env[State]):
         return self._make_task(name, persona, about, split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and, if wanted,
-        `about`, such as "Ines, a geologist who owns eleven clocks"; or, with a judge, `{"persona": "You are ...",
-        "request": "Plan my week."}` in free words, and, if wanted, `gold`, an answer that would fit."""
+        """`{"request": "dinner", "preferences": {"diet": "vegetarian", ...}}` with four preferences, and `about` if
+        wanted, such as "Ines, a geologist who owns eleven clocks"; or, with a judge, `{"persona": "You are ...",
+        "request": "Plan my week."}` in free words, and `gold` if wanted, a fitting answer."""
         setup: Mapping[str, Any] = cast("Mapping[str, Any]", hidden) if isinstance(hidden, Mapping) else {}
         if "persona" in setup:
             return self._make_free_task(setup)
@@ -135,7 +135,7 @@ class UserPersonalization(Env[State]):
         if not isinstance(name, str) or name not in load_requests():
             raise invalid(f"{_NAME}: hidden: request", name, ", ".join(load_requests()))
         if not isinstance(about, str) or "," not in about:
-            raise invalid(f"{_NAME}: hidden: about", about, "a name, a comma, and who that is")
+            raise invalid(f"{_NAME}: hidden: about", about, "a name, a comma, and a description of the person")
         return self._make_task(name, _parse_persona(name, setup.get("preferences")), about, "custom", 0)
 
     def _make_task(self, name: str, persona: Persona, about: str, split: str, index: int) -> Task:
@@ -264,14 +264,14 @@ class UserPersonalization(Env[State]):
 
     def _end_game(self, state: State, score: float, found: Frozen[Any]) -> Step:
         after = state._replace(turn=state.turn + 1, seat=None)
-        told = self.prompt_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_persona(found)
+        told = self.prompt_pieces(_NAME)["over"].format(score=f"{100 * score:.0f}") + _format_fit(found)
         info = Frozen[Any]({**found, "result": "scored", "score": score})
         rewards = Frozen({AGENT: score}) if score else Frozen[float]()
         return Step(after, Frozen({AGENT: told}), rewards, info, Outcome("win" if score >= _PASS else "loss", score))
 
 
 def _parse_persona(name: str, preferences: object) -> Persona:
-    """The preferences as one value per dimension; raises an error that names what is wrong."""
+    """The preferences, one value per dimension; raises an error that names what is wrong."""
     chosen: Mapping[str, Any] = cast("Mapping[str, Any]", preferences) if isinstance(preferences, Mapping) else {}
     dims = load_requests()[name].dimensions
     if len(chosen) != PREFERENCES or not set(chosen) <= {d.name for d in dims}:
@@ -283,14 +283,14 @@ def _parse_persona(name: str, preferences: object) -> Persona:
     return tuple(chosen.get(d.name, "") for d in dims)
 
 
-def _format_persona(found: Mapping[str, Any]) -> str:
-    """Format what the rules found in the answer."""
+def _format_fit(found: Mapping[str, Any]) -> str:
+    """Format the preferences that the rules found in the answer."""
     rows = [(title, found.get(name)) for title, name in (("Taken up", "covered"), ("Not asked for", "invented"))]
     return "".join(f"\n{title}: {', '.join(values)}." for title, values in rows if values)
 
 
 def _list_asked_dimensions(state: State) -> tuple[str, ...] | None:
-    """The dimensions that the question was understood to be about; None if it was not understood."""
+    """The dimensions that the question is about; None if the user does not understand it."""
     request = load_requests()[state.request]
     asked = request.read_dimensions(state.said)
     if asked is None or asked == GENERAL:
@@ -303,7 +303,7 @@ def _request_text(state: State) -> str:
 
 
 def _gold_answer(state: State) -> str:
-    """An answer that would fit; "" where none is known."""
+    """An answer that fits; "" if none is known."""
     if state.free is not None:
         return state.free.gold
     return load_requests()[state.request].gold_answer(state.persona)

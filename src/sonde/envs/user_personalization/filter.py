@@ -1,4 +1,4 @@
-"""The exact posterior over personas: uniform over those that would have given all answers so far.
+"""The exact posterior over personas: uniform over those that give all answers so far.
 
 A hypothesis is a persona in words (`Request.describe_persona`). A reply that no remaining persona would give comes from
 a user that the filter does not model; it changes nothing.
@@ -22,7 +22,7 @@ LONGEST = 2_000
 
 @lru_cache(maxsize=512)
 def split_personas(name: str, said: str) -> Mapping[str, int]:
-    """Maps each reply to the mask of the request's personas that give it."""
+    """Map each reply to the mask of the request's personas that give it."""
     request = load_requests()[name]
     rows: dict[str, int] = {}
     for i, persona in enumerate(request.all_personas):
@@ -32,7 +32,7 @@ def split_personas(name: str, said: str) -> Mapping[str, int]:
 
 
 class PersonaFilter(Filter):
-    """See the module. `questions` is the number left; without any only the answer is due, and there is no gain."""
+    """See the module. `questions` is the number of questions left; at 0 only the answer is due, and all gains are 0."""
 
     def __init__(self, request: Request, questions: int, mask: int = 0) -> None:
         self.request, self.questions = request, questions
@@ -55,7 +55,7 @@ class PersonaFilter(Filter):
         return Belief(names, (1.0 / self._n,) * self._n, self.entropy)
 
     def prob(self, hypothesis: object) -> float:
-        index = _value_positions(self.request.name).get(str(hypothesis))
+        index = _persona_positions(self.request.name).get(str(hypothesis))
         return 1.0 / self._n if index is not None and self.mask >> index & 1 else 0.0
 
     @property
@@ -90,6 +90,7 @@ class PersonaFilter(Filter):
 
 
 @lru_cache(maxsize=64)
-def _value_positions(name: str) -> Mapping[str, int]:
+def _persona_positions(name: str) -> Mapping[str, int]:
+    """Map each persona of a request, in words, to its number."""
     request = load_requests()[name]
     return {request.describe_persona(persona): i for i, persona in enumerate(request.all_personas)}

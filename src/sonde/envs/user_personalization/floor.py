@@ -1,4 +1,4 @@
-"""The floor of user personalization: asks at random, ignores the replies, and answers for a random persona."""
+"""The floor of user personalization: asks random questions, ignores the replies, and answers for a random persona."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ people, ...). A persona has a preference in four of them and does not care about
 likely, so a request has C(8, 4) 3^4 = 5,670 possible personas. The data are sonde's own (`data/personas.toml`).
 
 The data declare what a question is about: phrases of dimensions, then cues of their values, then words of topics, then
-general words; at every position the longest phrase counts, in any inflection (`envs/_shared/english`). A persona
-answers with its preferences in those dimensions, a sentence for each; to a general question with what matters most, its
-first preference in the order of the request. If a question names several topics, the first counts.
+general words. At every position the longest phrase counts, in any inflection (`envs/_shared/english`). A persona
+answers with its preferences in those dimensions, one sentence each. To a general question it answers with what matters
+most: its first preference in the order of the request. If a question names several topics, the first one counts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Persona = tuple[str, ...]
 GENERAL = "general"
 
 About = tuple[int, ...] | Literal["general"] | None
-"""What a question is about: dimensions (perhaps none of this request), everything, or nothing known."""
+"""What a question is about: dimensions (perhaps none of this request), everything, or, as None, nothing known."""
 
 
 class Value(NamedTuple):
@@ -57,15 +57,16 @@ class Dimension(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How well an answer fits a persona: preferences that it addresses, and things that it addresses although the
-    person did not want them."""
+    """How well an answer fits a persona: the preferences that it addresses, and the values that it addresses although
+    the person does not prefer them."""
 
     covered: tuple[str, ...]
     invented: tuple[str, ...]
 
     @property
     def score(self) -> float:
-        """Share of the preferences addressed, minus the same for every invented one; at least 0."""
+        """The share of the preferences that the answer addresses, minus the same share for every invented one; at least
+        0."""
         return max(0.0, (len(self.covered) - len(self.invented)) / PREFERENCES)
 
 
@@ -96,7 +97,7 @@ class Request:
 
     @cached_property
     def all_personas(self) -> tuple[Persona, ...]:
-        """All of them, in a fixed order."""
+        """All possible personas, in a fixed order."""
         return tuple(self._dimension_choices(PREFERENCES))
 
     def _dimension_choices(self, n: int) -> Iterator[Persona]:
@@ -107,12 +108,12 @@ class Request:
 
     @cached_property
     def all_questions(self) -> tuple[str, ...]:
-        """A question about everything, one about each topic, and one about each dimension."""
+        """One question about everything, one about each topic, and one about each dimension."""
         topics = tuple(f"What should I know about {persona_data()['topics'][t][0]}?" for t in self.topics)
         return ("What matters most to you here?", *topics, *(d.question for d in self.dimensions))
 
     def read_dimensions(self, said: str) -> About:
-        """The dimensions of this request that a question is about."""
+        """The dimensions of this request that a question is about, by their numbers."""
         about = read_question(said)
         if about is None or about == frozenset((GENERAL,)):
             return None if about is None else "general"
@@ -131,8 +132,8 @@ class Request:
         return " ".join(d.values[v].said for d, v in own) or NOTHING
 
     def fit_answer(self, persona: Persona, answer: str) -> Fit:
-        """What an answer addresses in the dimensions of this request. Word-for-word repetitions of the person's
-        statements do not count, and neither does anything that the answer advises against."""
+        """What an answer addresses in the dimensions of this request. Verbatim repetitions of the person's statements
+        do not count, nor does anything that the answer advises against."""
         answer = self._drop_advised_against(_statement_pattern().sub("", answer))
         words = f" {' | '.join(map(plain_words, _CLAUSE.split(answer)))} "
         covered: list[str] = []
@@ -144,7 +145,7 @@ class Request:
         return Fit(tuple(covered), tuple(invented))
 
     def contradicts_persona(self, persona: Persona, told: str) -> bool:
-        """Whether somebody's statements about themselves express, or repeat, something that this person does not
+        """Whether a person's statements about themselves express or repeat something that this persona does not
         prefer."""
         rows = zip(self.dimensions, persona, strict=True)
         others = (value.said for d, own in rows for name, value in d.values.items() if name != own)
@@ -152,14 +153,13 @@ class Request:
 
     def _drop_advised_against(self, answer: str) -> str:
         """The answer without what it advises against: from a refusal to the end of its sentence, or to a contrast. A
-        refusal that only points ("Do none of this") covers everything after it, or if nothing follows, everything
-        before it."""
+        refusal that only points ("Do none of this") covers everything after it that names a preference, or, if nothing
+        does, everything before it."""
         kept, refused = list[str](), False
         sentences = _SENTENCE.findall(add_apostrophes(strip_accents(answer).lower()))
         for i, sentence in enumerate(sentences):
-            contrast = _CONTRAST.match(sentence)
             found = _REFUSAL.search(sentence)
-            refused = refused and not contrast
+            refused = refused and not _CONTRAST.match(sentence)
             if found is None:
                 kept += [] if refused else [sentence]
                 continue
@@ -177,7 +177,7 @@ class Request:
 
     @cached_property
     def all_answers(self) -> tuple[str, ...]:
-        """Short answers: every choice of up to four preferences to address."""
+        """Short answers, one for every choice of up to four preferences."""
         return tuple(
             dict.fromkeys(self.gold_answer(p) for n in range(PREFERENCES + 1) for p in self._dimension_choices(n))
         )
@@ -211,8 +211,8 @@ def _statement_pattern() -> re.Pattern[str]:
 
 
 def _expresses_value(words: str, cue: str) -> bool:
-    """Whether a phrase occurs at least once without a refusal in the two words before it in its clause: neither "not
-    spicy" nor "instead of concerts" counts."""
+    """Whether a phrase occurs at least once without a refusal in the two words before it: "not spicy" and "instead of
+    concerts" do not count."""
     at = words.find(f" {cue} ")
     while at >= 0:
         if not any(w in _REFUSALS for w in words[:at].split()[-2:]):
@@ -222,7 +222,7 @@ def _expresses_value(words: str, cue: str) -> bool:
 
 
 class _Phrase(NamedTuple):
-    """A phrase with its rank (0 is the most specific) and its subject: dimensions, or everything."""
+    """A phrase's rank (0 is the most specific) and subject: dimensions, or everything."""
 
     rank: int
     about: frozenset[str]
@@ -230,7 +230,7 @@ class _Phrase(NamedTuple):
 
 @cache
 def _phrases_by_word() -> Mapping[tuple[str, ...], _Phrase]:
-    """Every declared phrase, in base forms."""
+    """Map every declared phrase, in base forms, to its rank and subject."""
     found: dict[tuple[str, ...], _Phrase] = {}
     for rank, phrases, about in _load_phrases():
         for phrase in phrases:
@@ -260,7 +260,8 @@ def _base_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def read_question(said: str) -> frozenset[str] | None:
-    """The dimensions that a question is about, for any request; `GENERAL` alone, or None if it is about none.
+    """The dimensions of any request that a question is about; `GENERAL` alone for a general question, None if it is
+    about nothing known.
 
     >>> read_question("How much time do you have?"), read_question("What do you want to spend?")
     (frozenset({'duration'}), frozenset({'budget'}))

@@ -1,7 +1,7 @@
 """The reference of user personalization: asks the most informative questions, then names the likely preferences.
 
-Greedy expected gain on the exact posterior over personas (`View.filter`); the answer names every preference that more
-than half of the remaining personas have.
+It asks the question with the highest expected gain on the exact posterior over personas (`View.filter`). Its answer
+names every preference that more than half of the remaining personas have.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rule user of user personalization: a person who answers with hidden preferences and nothing else.
 
-Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). The answer depends on the preferences and
-on the topic of the question (`personas.py`); nothing else in a message matters.
+Source: ΔBelief-RL, appendix B.2.4 (the role-player of user personalization). The answer depends only on the preferences
+and on the topic of the question (`personas.py`).
 """
 
 from __future__ import annotations

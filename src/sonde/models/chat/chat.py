@@ -289,7 +289,7 @@ class Chat:
         guard = self._encoder.guard
         roles = [m.role for m in messages]
         if self._call_mark is not None:
-            roles[1:] = ["tool" if _called(m) else role for m, role in zip(messages, roles[1:], strict=False)]
+            roles[1:] = ["tool" if _has_calls(m) else role for m, role in zip(messages, roles[1:], strict=False)]
         return tuple((role, guard(m.content, m.role)) for m, role in zip(messages, roles, strict=True))
 
     def _find_sampled(self, messages: Sequence[Message]) -> dict[int, Completion]:
@@ -394,7 +394,7 @@ class Chat:
         return None
 
 
-def _called(message: Message) -> bool:
+def _has_calls(message: Message) -> bool:
     return message.completion is not None and bool(message.completion.calls)
 
 

@@ -22,10 +22,10 @@ carry no gradient.
 
 Departures and limits: `pi_sampled` are the log-probabilities recorded at sampling, not recomputed, so the ratio also
 corrects the (small) difference between decoding and training kernels; the metric "ratio" shows it. Both are at the
-temperature that the token was drawn at: logits are divided by it here too, so that what is trained is what was played.
-Rows sampled with top-p or min-p are refused: the policy that played is not the one that is trained. The log ratio is
-clamped to [-20, 20], so that no exponential overflows. The table gives the angle, in degrees, between the gradient of
-the sampling policy's expected return and the expected step along logits as they are, or divided by the temperature
+temperature at which the token was drawn: training divides logits by it too, so that it trains the policy that played.
+Rows sampled with top-p or min-p are refused, because the policy that played them is not the trained one. The log ratio
+is clamped to [-20, 20], so that no exponential overflows. The table gives the angle, in degrees, between the gradient
+of the sampling policy's expected return and the expected step along logits as they are, or divided by the temperature
 (medians over 40 enumerated trees of three decisions among four tokens, standard normal logits and returns,
 `tests/train/objectives/test_temperature.py`):
 
@@ -37,9 +37,9 @@ the sampling policy's expected return and the expected step along logits as they
 | 0.7 | 0.3 | 15.1 | 9.4 |
 | 1.5 | 0.3 | 5.4 | 6.9 |
 
-Where other weights or another engine drew the tokens, at logits that are s times a standard normal away, the angles are
-those of a step along the ratio to pi_sampled, of one that mistakes pi_start for the sampling policy, and of `cap` 2 and
-1000 (same trees and test):
+If other weights or another engine drew the tokens, with logits that differ by s times a standard normal, the angles are
+as follows: of a step along the ratio to pi_sampled, of one that mistakes pi_start for the sampling policy, and of `cap`
+2 and 1000 (same trees and test):
 
 | s | around pi_sampled | pi_start taken for it | cap 2 | cap 1000 |
 |---|---|---|---|---|

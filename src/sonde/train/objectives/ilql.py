@@ -105,12 +105,12 @@ def ilql_loss(
 class ILQL(ValueObjective):
     """Implicit language Q-learning on recorded episodes.
 
-    `tau`: the expectile, .5 to below 1; higher ones consider only the best that the data shows. `limit` is the value
-    after an episode that a limit on turns ended; "bootstrap": the value of the state in which its last turn began (the
-    environment's reply is in no row, and nothing trains the value of a state in which nobody acts); "end": nothing, if
-    the limit is a rule of the game. With a high `tau`, use "end" only if a state shows how many turns are left:
-    otherwise states that met the limit look close to a good end. `polyak`, `every`: see `models.local.heads`. For the
-    other settings see `ValueObjective`.
+    `tau`: the expectile, .5 to below 1; higher values consider only the best that the data shows. `limit` says what
+    follows an episode that a limit on turns ended. With "bootstrap" it is the value of the state in which the last turn
+    began (the environment's reply is in no row, and nothing trains the value of a state in which nobody acts); with
+    "end" it is 0, for a limit that is a rule of the game. With a high `tau`, use "end" only if a state shows how many
+    turns are left; otherwise states that met the limit look close to a good end. `polyak`, `every`: see
+    `models.local.heads`. For the other settings see `ValueObjective`.
     """
 
     preset = "lmrl_dialogue_ilql"

@@ -8,15 +8,17 @@ With the log ratio r of a sample (sum over its agent tokens of log pi - log pi_r
 Source: KTO (Ethayarajh et al. 2024), equation 7. PAPRIKA (appendix C) suggests it for minesweeper, whose worlds depend
 on the first move, so that trajectories of one task are not fair pairs. Successes are good.
 
-Departure: z0. The paper (and TRL) estimate the divergence of the policy from the reference on mismatched pairs, the
+Departure: z0. The paper and TRL estimate the divergence of the policy from the reference on mismatched pairs, the
 prompt of one example with the completion of another, at the price of a second forward pass. A dialogue has no such
 pairs: what an agent says in turn 5 answers what its own environment said in turn 4. Here z0 is the mean log ratio of
 the micro-batch's own samples, at least 0, without gradient. On trajectories of the current policy that mean is an
 unbiased estimate of the divergence; on trajectories of the reference it starts at 0 and follows the joint effect of
 training on good and bad ones.
-Two consequences. The loss depends on how samples are put into micro-batches and processes, as it does in the paper and
-in TRL. And in a micro-batch of one sample with a positive ratio, z0 cancels it, so that its gradient never fades: use
-micro-batches of four or more, good and bad mixed, or `baseline="zero"` (z0 = 0), which is exactly additive.
+
+This has two consequences. The loss depends on how samples are divided into micro-batches and processes, as it does in
+the paper and in TRL. And in a micro-batch of one sample with a positive ratio, z0 cancels that ratio, so that its
+gradient never fades: use micro-batches of four or more, good and bad mixed, or `baseline="zero"` (z0 = 0), which is
+exactly additive.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ V), and the value V_old that the head predicted when the episode was played,
 
 Source: PPO (Schulman et al. 2017), equation 7; LMRL-Gym (Abdulhai et al. 2023), section 5, appendix E and its code,
 which has the clipped value loss and the estimate of the divergence. Advantages and returns are those of generalised
-advantage estimation (`train.credit`); the penalty for leaving the reference is a part of the rewards. Its code's second
-loop over a batch adds the last advantages once more to those that it would whiten (a defect; it has an effect only with
-an option that no script sets, and is not offered).
+advantage estimation (`train.credit`); the penalty for leaving the reference is a part of the rewards. In the paper's
+code, the second loop over a batch adds the last advantages once more to those that it whitens; this defect, which has
+an effect only with an option that no script sets, is not reproduced.
 
-Its value head is linear (`linear`, as in the presets `lmrl_*`); the default is a head of two layers. On recorded
-episodes: `train.online.recorded`.
+The paper's value head is linear (`linear`, as in the presets `lmrl_*`); the default is a head of two layers. For
+recorded episodes see `train.online.recorded`.
 
 Departure: log ratios are clamped to [-20, 20], so that no exponential overflows.
 """
@@ -96,7 +96,7 @@ class PPO(Objective):
 
     `value_clip` infinite: the value is not clipped. `bc`: weight of the likelihood of demonstrations, which the trainer
     then needs (`OnlineTrainer(shown=...)`). `trunk`: "detached" keeps the gradients of the value loss from the model;
-    `linear`: the value head is one layer, as in LMRL-Gym (appendix G.2), in place of two; see `models.local.heads`.
+    `linear`: the value head has one layer, as in LMRL-Gym (appendix G.2), not two; see `models.local.heads`.
     """
 
     learns = "play"

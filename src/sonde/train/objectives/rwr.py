@@ -5,12 +5,13 @@
 
     loss = sum over agent tokens of weight(its sample) * -log pi(token)  /  number of agent tokens
 
-Source: Peters and Schaal 2007 (the exponential weights). PAPRIKA's code holds both variants (weights clamped to [0, 3];
-the score less the mean of the batch), though its paper reports neither.
+Source: Peters and Schaal 2007 (the exponential weights). PAPRIKA's code has both variants (weights clamped to [0, 3];
+the score less the mean of the batch), although its paper reports neither.
+
 Departure: `centre` may be a constant, such as the mean score of the training set. Without one it is the mean over the
-samples of the micro-batch, as in that code; the loss then depends on the micro-batches, and one of a single sample,
-which would have no gradient, is refused. With "exp" or a constant the loss is exactly additive. Negative weights push
-likelihoods down without bound: train for few epochs.
+samples of the micro-batch, as in that code. The loss then depends on the micro-batches, and a micro-batch of a single
+sample, which would have no gradient, is refused. With "exp" or a constant the loss is exactly additive. Negative
+weights push likelihoods down without bound, so train for few epochs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from .links import parse_whole
 from .runs import Headline, read_headline
 
 PER_PAGE = 100
-ONLY = ("", "a", "b", "both", "neither", "differ")
 
 
 @dataclass(frozen=True, kw_only=True)

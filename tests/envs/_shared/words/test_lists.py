@@ -70,18 +70,6 @@ def test_lmrl_inherits_the_split() -> None:
     assert min(len(train), len(test)) >= 100
 
 
-def test_split_of_agrees_with_the_lists() -> None:
-    for length in words.LENGTHS:
-        assert {words.find_split(word) for word in words.task_words(length, "train")} == {"train"}
-        assert {words.find_split(word) for word in words.task_words(length, "test")} == {"test"}
-
-
-@each("word", ["", "toasts", "TOAST", "xyzzy", "a" * 11, "to", "toast\n"])
-def test_split_of_refuses_words_outside_the_list(word: str) -> None:
-    with pytest.raises(UserError, match="word: got"):
-        words.find_split(word)
-
-
 @each("length", [3, 11, 0, -5])
 def test_unknown_length_is_named(length: int) -> None:
     with pytest.raises(UserError, match=rf"length: got {length}, allowed: 4 to 10"):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .claims import EVERYTHING, Claim, merge_readings, negate_claim, strengthen_claim, weaken_claim
 from .lexicon import PREPOSITIONS, Lexicon, be_key, place_key
-from .phrases import Naming, Nouns, is_joined, read_joined
+from .phrases import Naming, Nouns, is_joined, read_conjunction
 from .sentences import Clause, Kind, SpeechAct, Subject, read_act
 from .tokens import Words, base_form, is_participle, is_verb, mend_slips, phrase_key, singular_form, tokenize, word_set
 
@@ -72,15 +72,15 @@ class Forms:
             return self.read_known_for(words[2:], second)
         if first in word_set("related") or words[:2] == ("part", "of"):
             at = next((i for i, w in enumerate(words[:4]) if w in ("to", "with", "about", "of", "in")), None)
-            return self.read_related(words[at + 1 :]) if at is not None and at + 1 < len(words) else None
+            return self.read_relation(words[at + 1 :]) if at is not None and at + 1 < len(words) else None
         if first in word_set("made"):
             at = next((i for i, w in enumerate(words[:6]) if w in ("of", "from", "with")), None)
             return self.read_material(words[at + 1 :]) if at is not None else None
         if base_form(first) in word_set("called") and len(words) > 1:
-            return self.read_called(words)
+            return self.read_naming(words)
         return self.read_people(words[1:], "") if first == "to" else None
 
-    def read_called(self, words: Words) -> Claim | None:
+    def read_naming(self, words: Words) -> Claim | None:
         """As in "considered to be X", "classified as X"; this asks what a thing is called and is not a guess."""
         rest = list(words[1:])
         while rest and rest[0] in ("to", "be", "as", "of", "being", "under", "into"):
@@ -100,17 +100,17 @@ class Forms:
         found = self.lookup_phrase("known", rest) or self.lookup_phrase("rel", rest)
         if found is None and rest and is_verb(base_form(rest[0])):
             found = self.do([base_form(rest[0]), *rest[1:]])
-        return found or (read_joined(rest, lambda r: self.read_known_for(r, how)) if rest else None)
+        return found or (read_conjunction(rest, lambda r: self.read_known_for(r, how)) if rest else None)
 
-    def read_related(self, words: Words) -> Claim | None:
-        """Read what it is related to."""
+    def read_relation(self, words: Words) -> Claim | None:
+        """As in "related to X": what it has to do with."""
         rest = drop_words("rel", words)
         if not rest:
             return None
         found = self.lookup_phrase("rel", rest) or self.lookup_phrase("rel", words)
         if found is None and rest[-1] in ("industry", "field", "activities", "purposes", "in", "work"):
             found = self.lookup_phrase("rel", rest[:-1])
-        return found or self.on_map(["in", *rest]) or read_joined(rest, self.read_related) or self._read_kin(rest)
+        return found or self.on_map(["in", *rest]) or read_conjunction(rest, self.read_relation) or self._read_kin(rest)
 
     def _read_kin(self, words: Words) -> Claim | None:
         """Read a kind of thing: what is of that kind has to do with it; other things may, too."""
@@ -121,9 +121,9 @@ class Forms:
         rest = [w for w in words if w not in ("material", "materials", "either", "both")] or words
         if not rest or rest[0] == "not":
             return None
-        return self.lookup_phrase("made", rest) or read_joined(rest, self.read_material)
+        return self.lookup_phrase("made", rest) or read_conjunction(rest, self.read_material)
 
-    def read_placed(self, words: Words) -> Claim | None:
+    def read_location(self, words: Words) -> Claim | None:
         """As in "found in X", "in X", "native to X", "from X"."""
         first = words[0]
         if base_form(first) in word_set("at") and len(words) > 2:
@@ -142,12 +142,12 @@ class Forms:
             return None
         found = self.lexicon.lookup_phrase(place_key(words), words) or self.on_map(words)
         if found is None and is_joined(words) and words[0] in PREPOSITIONS:
-            found = read_joined(
+            found = read_conjunction(
                 words[1:], lambda rest: self.read_place(rest if rest[0] in PREPOSITIONS else [words[0], *rest])
             )
         return found
 
-    def read_purposed(self, words: Words) -> Claim | None:
+    def read_use(self, words: Words) -> Claim | None:
         """As in "used to cut", "good for cutting", "designed for cutting", "used in the kitchen", "for children"."""
         if words[0] == "for":
             return self.read_purpose(words[1:]) if words[1:] else None
@@ -165,12 +165,12 @@ class Forms:
         return found or (self.read_place(words[at:]) if word in ("in", "at", "on") else None)
 
     def read_purpose(self, words: Words) -> Claim | None:
-        """Read its purpose."""
+        """What it is for, from the words after "for" or "to"."""
         words = drop_words("for", words) if words and words[0] in word_set("skip_for") else list(words)
         while words:
             found = self.lookup_phrase("for", words)
             if found is not None or words[-1] not in word_set("for_tail"):
-                return found or read_joined(words, self.read_purpose, shares=True)
+                return found or read_conjunction(words, self.read_purpose, shares=True)
             words = words[:-1]
         return None
 
@@ -254,28 +254,28 @@ class Grammar(Forms):
         """Read what follows "it is"."""
         if words[0] in word_set("aux") and len(words) > 2:
             return self.read_sentence(words)
-        whole = self.nouns.read_named(words)
+        whole = self.nouns.read_name(words)
         if whole is not None and whole.named:
             return whole
         direct = self.lexicon.lookup_phrase(be_key(words), words)
         if direct is not None:
             return merge_readings(direct, whole)
-        graded = self._read_graded(words, self.be)
+        graded = self._read_degree(words, self.be)
         if graded is not None:
             return graded[0]
         if words[0] in word_set("something") and words[1:]:
             return self._read_modifier(words[1:])
-        for read in (self.read_set_form, self.read_placed, self.read_purposed):
+        for read in (self.read_set_form, self.read_location, self.read_use):
             found = read(words)
             if found is not None:
                 return found
         if is_joined(words):
-            found = read_joined(words, self.be)
+            found = read_conjunction(words, self.be)
             if found is not None:
                 return found
         return self.nouns.read_phrase(words) or self._read_passive(words)
 
-    def _read_graded(self, words: Words, parse: Parse) -> tuple[Claim | None] | None:
+    def _read_degree(self, words: Words, parse: Parse) -> tuple[Claim | None] | None:
         """Read words before a predicate that negate or grade it: the graded claim in a tuple, or None."""
         first, rest = words[0], words[1:]
         if first == ",":
@@ -315,14 +315,14 @@ class Grammar(Forms):
         direct = self.lookup_phrase("do", phrase)
         if direct is not None:
             return direct
-        graded = self._read_graded(words, self.do) if first not in ("last",) else None
+        graded = self._read_degree(words, self.do) if first not in ("last",) else None
         if graded is not None:
             return graded[0]
-        for read in (self._read_having, self._read_verb_form, self._read_verb_placed):
+        for read in (self._read_having, self._read_verb_form, self._read_verb_of_place):
             found = read(first, phrase[1:])
             if found is not None:
                 return found
-        return read_joined(words, self.do) if is_joined(words) else None
+        return read_conjunction(words, self.do) if is_joined(words) else None
 
     def _read_having(self, first: str, rest: Words) -> Claim | None:
         """As in "have wings", "have no legs", "have something to do with music"."""
@@ -332,7 +332,7 @@ class Grammar(Forms):
         for form in _TO_DO:
             before, found, after = text.partition(form + " ")
             if found and len(before.split()) < 2:
-                claim = self.read_related(after.split())
+                claim = self.read_relation(after.split())
                 return negate_claim(claim) if claim is not None and before.startswith("nothing") else claim
         if rest[0] == "no":
             found = self.do(["have", *rest[1:]])
@@ -341,7 +341,7 @@ class Grammar(Forms):
         found = self.lookup_phrase("do", ["have", *plain]) if plain else None
         if found is None and first != "have":
             found = self.do(["have", *rest])
-        return found or (read_joined(rest, lambda r: self.do(["have", *r])) if is_joined(rest) else None)
+        return found or (read_conjunction(rest, lambda r: self.do(["have", *r])) if is_joined(rest) else None)
 
     def _read_verb_form(self, first: str, rest: Words) -> Claim | None:
         """As in "tend to bite", "need to be plugged in", "involve water", "count as a fruit", "get worn"."""
@@ -349,7 +349,7 @@ class Grammar(Forms):
         if first in word_set("control") and rest[:1] == ("to",) and first != "want":
             return self.be(rest[2:]) if rest[1:2] == ("be",) else self.do(rest[1:])
         if first in word_set("involved"):
-            return self._read_involved(first, rest)
+            return self._read_involvement(first, rest)
         if first in ("fall", "count", "qualify", "come", "serve", "act", "function") and rest[:1] == ("as",):
             return self.be(rest[1:]) or self.read_purpose(rest[1:])
         if first in ("help", "allow", "let", "enable", "serve", "assist", "aid") and rest:
@@ -358,7 +358,7 @@ class Grammar(Forms):
             return self.be(rest)
         return None
 
-    def _read_involved(self, first: str, rest: Words) -> Claim | None:
+    def _read_involvement(self, first: str, rest: Words) -> Claim | None:
         """As in "involve water", "require equipment", "belong to the cat family"."""
         tail = [w for w in rest if w not in ("to", "with", "the", "using", "any", "some", "a", "an")]
         found = self.lookup_phrase("do", [first, *tail]) if tail else None
@@ -366,10 +366,10 @@ class Grammar(Forms):
             kind = self.be([w for w in tail if w not in ("category", "class", "group", "family", "kingdom", "of")])
             return None if kind is None or kind.named else kind
         if found is None and tail and first in ("involve", "concern", "relate", "pertain", "deal"):
-            found = self.read_related(tail)
-        return found or (read_joined(rest, lambda r: self.do([first, *r])) if is_joined(rest) else None)
+            found = self.read_relation(tail)
+        return found or (read_conjunction(rest, lambda r: self.do([first, *r])) if is_joined(rest) else None)
 
-    def _read_verb_placed(self, first: str, rest: Words) -> Claim | None:
+    def _read_verb_of_place(self, first: str, rest: Words) -> Claim | None:
         """As in "live in the sea", "take place in Europe", "come from Asia"."""
         if first not in word_set("at") or not rest or (first == "take" and rest[0] != "place"):
             return None
@@ -385,19 +385,19 @@ class Grammar(Forms):
         direct = self.lookup_phrase("ob", phrase)
         if direct is not None:
             return direct
-        graded = self._read_graded(words, self.done)
+        graded = self._read_degree(words, self.done)
         if graded is not None:
             return graded[0]
-        found = self._read_handled(first, phrase)
-        return found or (read_joined(words, self.done, shares=True) if is_joined(words) else None)
+        found = self._read_treatment(first, phrase)
+        return found or (read_conjunction(words, self.done, shares=True) if is_joined(words) else None)
 
-    def _read_handled(self, first: str, words: Words) -> Claim | None:
+    def _read_treatment(self, first: str, words: Words) -> Claim | None:
         rest = words[1:]
         at = next((i for i, w in enumerate(words[:4]) if w == "to"), 0)
         if at and word_set("control").issuperset(words[:at]):
             return self.done(words[at + 1 :])
         if first == "use":
-            return self.read_purposed(("used", *rest)) if rest else None
+            return self.read_use(("used", *rest)) if rest else None
         if first in word_set("at"):
             at = next((i for i, w in enumerate(rest[:4]) if w in PREPOSITIONS), -1)
             return self.read_place(rest[at:]) if at >= 0 else None
@@ -405,7 +405,7 @@ class Grammar(Forms):
             rest = rest[1:] if rest[:1] and rest[0] in ("as", "of") else rest
             return self.be(rest) if rest and rest[0] != "the" else None
         if first == "associate":
-            return self.read_related(rest[1:])
+            return self.read_relation(rest[1:])
         if first == "make" and "of" in rest:
             return self.read_material(rest[list(rest).index("of") + 1 :])
         return self.read_purpose(words[:-1]) if words[-1] in ("with", "using") and len(words) > 1 else None
@@ -499,10 +499,10 @@ class Room:
             return ReadClaim(act.kind)
         claim = self._read_act(act)
         if claim is None:
-            claim = self._read_mended(act)
+            claim = self._read_corrected_question(act)
         return ReadClaim("asks", claim) if claim is not None else ReadClaim("unclear")
 
-    def _read_mended(self, act: SpeechAct) -> Claim | None:
+    def _read_corrected_question(self, act: SpeechAct) -> Claim | None:
         """The claim of a question after its typing errors are corrected."""
         if all(self._is_word(word) for word in act.words):
             return None

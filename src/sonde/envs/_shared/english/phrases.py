@@ -37,7 +37,7 @@ def is_harmless(words: Words) -> bool:
     return 0 < len(words) <= 12 and word_set("turns").isdisjoint(words)
 
 
-def read_joined(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
+def read_conjunction(words: Words, parse: Parse, shares: bool = False) -> Claim | None:
     """The claim of joined parts; None if nothing joins them, or they are not understood. `shares`: a verb alone takes
     the object of the last one ("write and send letters")."""
     for form in _BUT_NOT:
@@ -150,7 +150,7 @@ class Nouns:
     def __init__(self, naming: Naming, adjective: Parse, modifier: Parse) -> None:
         self._naming, self._adjective, self._modifier = naming, adjective, modifier
 
-    def read_named(self, words: Words) -> Claim | None:
+    def read_name(self, words: Words) -> Claim | None:
         """The claim of a whole noun phrase that names something."""
         rest, article = strip_article(words)
         whole = self._naming(tuple(words), False) if len(words) > len(rest) > 0 else None
@@ -163,36 +163,38 @@ class Nouns:
         rest, _ = strip_article(words)
         if len(rest) == 1 and base_form(rest[0]) in word_set("generic"):
             return EVERYTHING
-        found = self.read_named(words)
+        found = self.read_name(words)
         if found is not None and found.named:
             return None
         return (
-            found._replace(yes=found.yes_or_goal, goal=0, guess="") if found is not None else self._read_described(rest)
+            found._replace(yes=found.yes_or_goal, goal=0, guess="")
+            if found is not None
+            else self._read_adjective_noun(rest)
         )
 
     def read_phrase(self, words: Words) -> Claim | None:
         """A noun with adjectives before it and modifiers after it."""
-        found = self.read_named(words)
+        found = self.read_name(words)
         if found is not None:
             return found
         rest, article = strip_article(words)
         if len(rest) > 2 and rest[1] == "of" and (found := self._read_named_kind(rest)) is not None:
             return found
-        found = self._read_described(rest)
+        found = self._read_adjective_noun(rest)
         if found is None:
             found = self._read_apposition(rest)
-        return found if found is not None else self._read_followed(words, article)
+        return found if found is not None else self._read_noun_with_tail(words, article)
 
     def _read_apposition(self, words: Words) -> Claim | None:
         """As in "the physicist Marie Curie", "Marie Curie, the physicist": a name, and the kind of its bearer."""
         at = next((i for i, w in enumerate(words) if w == ","), 0)
         apposed = 0 < at < len(words) - 1 and words[at + 1] in word_set("apposed")
         if apposed and is_harmless(words[at + 2 :]) and not is_joined(words[at + 1 :]):
-            found = self.read_named(words[:at])
+            found = self.read_name(words[:at])
             return found if found is not None and found.named and found.goal else None
         for at in range(1, min(len(words), 6)) if words[0] not in PREPOSITIONS else ():
             rest = [w for i, w in enumerate(words[at:]) if i > 1 or w not in ("known", "as", "called", "named")]
-            found = self.read_named(rest) if rest else None
+            found = self.read_name(rest) if rest else None
             if found is not None and found.named and found.goal:
                 head = self.read_kind(words[:at])
                 return found if head is not None and found.goal & head.yes_or_goal else None
@@ -200,19 +202,19 @@ class Nouns:
 
     def _read_named_kind(self, words: Words) -> Claim | None:
         """As in "the country of Brazil": a name, if it names such a thing."""
-        kind, found = self.read_named(words[:1]), self.read_named(words[2:])
+        kind, found = self.read_name(words[:1]), self.read_name(words[2:])
         if kind is None or found is None or not found.goal & kind.yes_or_goal:
             return None
         return found
 
-    def _read_described(self, words: Words) -> Claim | None:
+    def _read_adjective_noun(self, words: Words) -> Claim | None:
         """As in "small domestic animal": every adjective and the noun must hold."""
         words = [w for w in words if w not in word_set("dropped")]
         if "to" in words or len(words) < 2:
             return None
         for at in range(1, len(words)):
             generic = at == len(words) - 1 and base_form(words[at]) in word_set("generic")
-            head = EVERYTHING if generic else self.read_named(words[at:])
+            head = EVERYTHING if generic else self.read_name(words[at:])
             if head is None or head.named:
                 continue
             parts = self._read_adjectives(words[:at])
@@ -238,7 +240,7 @@ class Nouns:
             parts.append(part)
         return parts
 
-    def _read_followed(self, words: Words, article: bool) -> Claim | None:
+    def _read_noun_with_tail(self, words: Words, article: bool) -> Claim | None:
         """Read a noun and what follows it; a tail that is not understood at least narrows the noun."""
         for at in range(1, len(words)):
             if not _is_follower(words[at:]) or is_participle(words[0]):

@@ -278,7 +278,7 @@ def parse_interval(words: Sequence[str]) -> Interval | None:
     for form, sense in _COMPARERS:
         if tuple(words[: len(form)]) == form:
             n = parse_amount(words[len(form) :])
-            return None if n is None else _one_sided(sense, n)
+            return None if n is None else _one_sided_interval(sense, n)
     n = parse_amount(words)
     return Interval(n, n) if n is not None else _parse_between(words, "to")
 
@@ -289,7 +289,7 @@ def _parse_between(words: Sequence[str], joint: str) -> Interval | None:
     return None if low is None or high is None else Interval(low, high)
 
 
-def _one_sided(sense: str, n: float) -> Interval:
+def _one_sided_interval(sense: str, n: float) -> Interval:
     if sense[0] == ">":
         return Interval(n if sense == ">=" else math.nextafter(n, math.inf), math.inf)
     if sense[0] == "<":
@@ -316,7 +316,6 @@ _CONTRACTIONS = {
     "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "ain't": "is not",
     "let's": "let us", "i'm": "i am", "im": "i am", "y'all": "you",
 }  # fmt: skip
-_TOKEN = re.compile(r"(?<![\w.])\d*\.\d+(?!\.?\d)|[a-z0-9]+(?:'[a-z]+)?|,")
 _THOUSANDS = re.compile(r"(?<=\d)k\b")
 _UNIT = re.compile(r"(?<=\d)(?=(?:kg|km|cm|mm|g|m|lbs?|feet|ft|miles?|million|billion)\b)")
 _VOWELS = frozenset("aeiou")

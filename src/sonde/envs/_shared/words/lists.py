@@ -66,19 +66,6 @@ def lmrl_task_words(split: Split) -> tuple[str, ...]:
     return tuple(word for word in task_words(5, split) if word in chosen)
 
 
-def find_split(word: str) -> Split:
-    """The split of an answer. Raises `UserError` for a word that is not an answer."""
-    for split in get_args(Split):
-        if len(word) in LENGTHS and word in _split_members(len(word), split):
-            return split
-    raise invalid("word", word, f"an answer of {LENGTHS[0]} to {LENGTHS[-1]} letters, in lower case")
-
-
-@cache
-def _split_members(length: int, split: Split) -> frozenset[str]:
-    return frozenset(task_words(length, split))
-
-
 def _check_length(length: int) -> int:
     if length not in LENGTHS:
         raise invalid("length", length, f"{LENGTHS[0]} to {LENGTHS[-1]}")
