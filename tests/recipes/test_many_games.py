@@ -32,6 +32,7 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     assert rows["wordle-paprika"]["reference"][0] == 1.0 > rows["wordle-paprika"]["floor"][0] and all(
         0.0 <= row["1.0"][0] <= 1.0 for row in rows.values()
     )
+    assert all(row["tasks"] * row["k"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
     assert made["rows"] == 60 and made["tokens"] > 0
     played = sorted((tmp_path / "play").rglob("trajectories-*"))
