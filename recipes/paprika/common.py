@@ -54,10 +54,14 @@ class Subject:
 MAZE = Subject(model="sonde-tiny-maze", env={"name": "maze", "preset": "pairs"})
 BEST_ARM = Subject(model="sonde-tiny-best_arm", env={"name": "best_arm", "preset": "small"}, context="render")
 MANY = Subject(
-    model="sonde-tiny-many", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
-    changes={"sft": {"lr": 3e-4, "epochs": 3.0, "save_dtype": "float32"}, "rpo": {"save_dtype": "float32"}},
+    model="runs/tiny/many-0/model", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
+    changes={
+        "sft": {"lr": 5e-4, "epochs": 4.0, "batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
+        "rpo": {"batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
+    },
 )  # fmt: skip
-"""This model's weights are stored as bfloat16, which would round away what training changes."""
+"""The model of many games, which `recipes/tiny/many.py` makes. Its weights are stored as bfloat16, which would round
+away what training changes."""
 
 
 class Budget(NamedTuple):

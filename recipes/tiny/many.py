@@ -170,8 +170,10 @@ def train(folder: Path, runs: Sequence[Run], seed: int, steps: int) -> None:
     trained.model.generation_config.use_cache = True
     trained.model.to(torch.bfloat16).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
-    facts = {"seed": seed, "parameters": size, "words": len(tokenizer), "steps": steps, "rows": len(rows), "tokens": trained.tokens,
-             "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds)}  # fmt: skip
+    facts = {
+        "seed": seed, "parameters": size, "words": len(tokenizer), "steps": steps, "rows": len(rows),
+        "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
+    }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 
 

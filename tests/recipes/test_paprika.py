@@ -25,7 +25,6 @@ from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
 from sonde.models.files.shipped import get_shipped_model
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.runs.store import Run
 from sonde.train.types import Row
 
 from ..train.tiny import tiny_model

@@ -1,7 +1,7 @@
 """The small models that come with sonde, `sonde-tiny`: their names, folders and settings.
 
 Each is a Llama of about 0.34 million parameters, trained from scratch by `recipes/tiny` to play one environment like a
-novice; `sonde-tiny-many`, of 1.1 million, plays several and can spell any text. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
+novice. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
 converted: `models:hf` loads the folder directly.
 """
 
