@@ -210,9 +210,9 @@ def _choose_play(base: OnlineSettings, model: ModelFacts, envs: Sequence[Env[Any
 
 
 def _choose_presets(model: ModelFacts) -> Mapping[str, Mapping[str, Json]]:
-    """The presets of the environments that a model of sonde was made for."""
+    """The preset of the environment that a model of sonde was made for."""
     shipped = SHIPPED.get(model.name)
-    return {} if shipped is None else {env: {"preset": preset} for env, preset in shipped.games}
+    return {} if shipped is None else {shipped.env: {"preset": shipped.preset}}
 
 
 def hold_out_tasks(games: Sequence[Game], split: str) -> list[Game]:

@@ -31,9 +31,6 @@ MODULES = (
     "vocab", "best_arm", "circuits", "locks", "mazes", "twenty", "games", "corpus", "learn", "gate", "card", "train",
 )  # fmt: skip
 each_model = pytest.mark.parametrize("model", SHIPPED.values(), ids=SHIPPED)
-OF_ONE_GAME = {name: model for name, model in SHIPPED.items() if not model.more}
-each_of_one_game = pytest.mark.parametrize("model", OF_ONE_GAME.values(), ids=OF_ONE_GAME)
-MANY = SHIPPED["sonde-tiny-many"]
 
 
 def env_of(model: ShippedModel) -> Any:
@@ -64,14 +61,10 @@ def test_folder_is_complete_and_small(model: ShippedModel) -> None:
         "CARD.md", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors",
         "tokenizer.json", "tokenizer_config.json", "training.json",
     }  # fmt: skip
-    assert sum(files.values()) < (4_000_000 if model.more else 2_000_000) and model.size == files["model.safetensors"]
+    assert sum(files.values()) < 2_000_000 and model.size == files["model.safetensors"]
     facts = json.loads((model.folder / "training.json").read_text())
     assert build(facts["env"]) == env_of(model) and facts["context"] == model.context
-    assert 300_000 < facts["parameters"] < (1_200_000 if model.more else 500_000)
-
-
-def test_all_together_are_small() -> None:
-    assert sum(path.stat().st_size for model in SHIPPED.values() for path in model.folder.iterdir()) < 15_000_000
+    assert 300_000 < facts["parameters"] < 500_000
 
 
 @each("preset", ["delta_belief", "lmrl"])
@@ -116,7 +109,7 @@ def test_knows_every_word_it_is_shown_in_its_test_episodes_and_gives_texts_back(
                     continue
                 ids = chat.encode(message.content)
                 assert chat.tokenizer.unk_token_id not in ids, message.content
-                assert "".join(chat.decode_ids(ids).split()) == "".join(message.content.split())
+                assert chat.decode_ids(ids).replace(" ", "") == "".join(message.content.split())
 
 
 @each_model
@@ -131,14 +124,7 @@ def test_what_it_says_is_read_as_it_was_meant(model: ShippedModel) -> None:
         assert ep.step(said).turns[-1].info == ep.step(env.say(answer)).turns[-1].info
 
 
-def test_a_model_of_many_games_can_spell_anything() -> None:
-    chat = chat_of(MANY)
-    for text in ("Zugzwang! 99999 \ue000", "two\nlines,  two spaces", "<|end|>"):
-        ids = chat.encode(text)
-        assert chat.decode_ids(ids) == text and chat.tokenizer.eos_token_id not in ids
-
-
-@each_of_one_game
+@each_model
 def test_foreign_text_is_unknown_and_harmless(model: ShippedModel) -> None:
     chat = chat_of(model)
     ids = chat.encode("Zugzwang! <|end|> 99999 \ue000")
@@ -171,19 +157,7 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: ShippedModel) -> N
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("env, preset", MANY.games[:3])
-def test_plays_many_games_like_a_novice(env: str, preset: str) -> None:
-    game = sonde.make(env, preset=preset)
-    rows = collect_trajectories(game, {AGENT: agent_of(MANY)}, game.tasks("test")[:60])
-    wins = sum(row.outcome is not None and row.outcome.success for row in rows)
-    measured = json.loads((MANY.folder / "training.json").read_text())["games"]
-    found = next(row for row in measured if row["game"] == f"{env}-{preset}")
-    assert all(not row.error for row in rows)
-    assert found["floor"][0] < wins / 60 < found["reference"][1], "as the card says"
-
-
-@pytest.mark.thorough
-@each_of_one_game
+@each_model
 def test_plays_like_a_novice(model: ShippedModel) -> None:
     env = env_of(model)
     rows = collect_trajectories(env, {AGENT: agent_of(model)}, env.tasks("test")[:100])

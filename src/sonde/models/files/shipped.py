@@ -26,22 +26,13 @@ class ShippedModel:
     context: str
     also: tuple[str, ...] = ()
     """Other presets in which it can write all or some of the answers."""
-    more: tuple[tuple[str, str], ...] = ()
-    """Other environments that it plays, with their presets. A model that has some can write any answer."""
     level: str = "novice"
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
     @property
     def title(self) -> str:
-        if self.more:
-            return f"a {self.level} at {len(self.games)} games, such as {self.env}, context {self.context}"
         return f"a {self.level} at {self.env}, preset {self.preset}, context {self.context}"
-
-    @property
-    def games(self) -> tuple[tuple[str, str], ...]:
-        """The environments that it plays, with their presets."""
-        return ((self.env, self.preset), *self.more)
 
     @property
     def folder(self) -> Path:
@@ -79,7 +70,7 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
 def check_plays(name: str, env: str, preset: str) -> None:
     """Raise `UserError` if a shipped model's vocabulary lacks the answers of this environment and preset."""
     model = SHIPPED.get(name)
-    if model is not None and not model.more and (env != model.env or preset not in (model.preset, *model.also)):
+    if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
         presets = ", ".join((model.preset, *model.also))
         raise UserError(
             f"model: got {name} in {env}, preset {preset}, whose answers are not in its vocabulary, "
