@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,9 @@ import torch
 import vocab
 from corpus import Row
 from games import Plan
+
+sys.path.append(str(Path(__file__).parents[1]))
+from rows import save_table
 
 import sonde
 from sonde.core import AGENT, Episode, Message, Rng
@@ -222,10 +226,15 @@ def play_tests(game: Taught, policy: Any, tasks: int) -> tuple[list[float], floa
 
 
 def load_rows(folder: Path) -> list[Mapping[str, Any]]:
-    """What was measured, in the order of the games."""
+    """What was measured, in the order of the games; of some games the bounds alone, perhaps."""
     file = folder / "games.json"
     rows = {row["game"]: row for row in (json.loads(file.read_text()) if file.is_file() else ())}
     return [rows[game.name] for game in GAMES if game.name in rows]
+
+
+def load_complete_rows(folder: Path) -> list[Mapping[str, Any]]:
+    """Those of games in which the model was measured."""
+    return [row for row in load_rows(folder) if "1.0" in row]
 
 
 def load_row(folder: Path, game: Taught, tasks: int) -> Mapping[str, Any]:
@@ -250,6 +259,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a hundredth of the episodes and steps")
     parser.add_argument("--tests", type=int, default=TEST_TASKS, help="test tasks of each game in the measurement")
     parser.add_argument("--games", nargs="*", default=[game.name for game in GAMES], help="names such as maze-pairs")
+    parser.add_argument("--save", action="store_true", help="write the table of PAPRIKA's page (docs/papers)")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -269,14 +279,31 @@ def main() -> None:
         if args.only != "bounds":
             save_row(args.to, {**row, **measure_model(game, args.to / "model", tests)})
     if args.only in (None, "measure"):
-        print(format_table(load_rows(args.to)))
+        print(format_table(load_complete_rows(args.to)))
+    if args.save:
+        save_measurements(args.to)
+
+
+def save_measurements(folder: Path) -> None:
+    """Keep what was measured for the page of a paper."""
+    known = json.loads((folder / "model" / "training.json").read_text())
+    command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} --steps {known['steps']} --save"
+    columns = ("game", "random", "model, T=1", "model, T=0.7", "reference", "readable turns", "episodes of each")
+    rows = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
+             row["readable"], row["tasks"] * row["k"]] for row in load_complete_rows(folder)]  # fmt: skip
+    save_table("paprika", "many_games", command, columns, rows, [known["seed"]], known["cpu_seconds"])
+
+
+def format_estimate(found: Sequence[float]) -> str:
+    """A mean with its interval."""
+    return f"{found[0]:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
 
 
 def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The measurements as a table in Markdown."""
     lines = ["| game | random | T=1 | T=0.7 | reference | readable |", "|---|---|---|---|---|---|"]
     for row in rows:
-        cells = [f"{row[x][0]:.2f} [{row[x][1]:.2f}, {row[x][2]:.2f}]" for x in ("floor", "1.0", "0.7", "reference")]
+        cells = [format_estimate(row[x]) for x in ("floor", "1.0", "0.7", "reference")]
         lines.append(f"| {row['game']} | {' | '.join(cells)} | {row['readable']:.3f} |")
     return "\n".join(lines)
 

@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--fewest", type=int, default=8, help="how many games it must play as a novice")
     parser.add_argument("--to", type=Path, default=PACKAGE / "many", help="folder to write (default: in the package)")
     args = parser.parse_args()
-    rows = many.load_rows(args.folder)
+    rows = many.load_complete_rows(args.folder)
     print(format_table(rows))
     if len(list_novices(rows)) < max(1, args.fewest):
         sys.exit(f"{len(list_novices(rows))} games are played as a novice, allowed: {args.fewest} or more")
