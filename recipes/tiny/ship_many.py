@@ -41,7 +41,7 @@ agent = sonde.make("agents:llm", model=model, temperature=1.0, min_p=0.0, max_ne
 - A byte-level BPE tokenizer with {words:,} entries, made from the same play; it can spell any text, and digits stand
   alone.
 - Trained from scratch on {rows:,} episodes, {tokens:,} tokens of them with a loss, in {minutes:.0f} CPU minutes on one
-  thread (the training alone), seed {seed}: `python recipes/tiny/many.py --to runs/tiny/many-{seed} --seed {seed}`.
+  thread (the training alone), seed {seed}: `many.py --to runs/tiny/many-{seed} --seed {seed} --steps {steps}`.
 - The play is that of the reference agents on tasks of the train split, in the real chat format, diluted with random
   legal answers: in half of the episodes a tenth of them, in the other half a share that is drawn for each episode.
   Episodes that do not fit into the context were left out.
