@@ -292,6 +292,10 @@ def save_measurements(folder: Path) -> None:
     rows = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
              row["readable"], row["tasks"] * row["k"]] for row in load_complete_rows(folder)]  # fmt: skip
     save_table("paprika", "many_games", command, columns, rows, [known["seed"]], known["cpu_seconds"])
+    facts = {"weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
+             "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
+             "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60}  # fmt: skip
+    save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
 
 
 def format_estimate(found: Sequence[float]) -> str:
