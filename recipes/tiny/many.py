@@ -265,11 +265,10 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     part = 100 if args.quick else 1
     games = [game for game in GAMES if game.name in args.games]
-    if args.only in (None, "play", "train"):
-        runs = [
-            play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
-            for game in games
-        ]
+    runs = [
+        play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
+        for game in (games if args.only in (None, "play", "train") else ())
+    ]
     if args.only in (None, "train"):
         train(args.to, runs, args.seed, max(1, args.steps // part))
     tests = args.tests // (50 if args.quick else 1)
@@ -286,16 +285,19 @@ def main() -> None:
 
 def save_measurements(folder: Path) -> None:
     """Keep what was measured for the page of a paper."""
-    known = json.loads((folder / "model" / "training.json").read_text())
-    command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} --steps {known['steps']} --save"
-    columns = ("game", "random", "model, T=1", "model, T=0.7", "reference", "readable turns", "episodes of each")
-    rows = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
-             row["readable"], row["tasks"] * row["k"]] for row in load_complete_rows(folder)]  # fmt: skip
-    save_table("paprika", "many_games", command, columns, rows, [known["seed"]], known["cpu_seconds"])
-    facts = {"weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
-             "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
-             "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60}  # fmt: skip
+    known, rows = json.loads((folder / "model" / "training.json").read_text()), load_complete_rows(folder)
+    size = f"--steps {known['steps']} --tests {rows[0]['tasks']}"
+    command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} {size} --save"
+    facts = {
+        "weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
+        "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
+        "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60,
+    }  # fmt: skip
     save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
+    columns = ("game", "random", "model, T=1", "model, T=0.7", "reference", "readable turns", "episodes of each")
+    cells = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
+              row["readable"], row["tasks"] * row["k"]] for row in rows]  # fmt: skip
+    save_table("paprika", "many_games", command, columns, cells, [known["seed"]])
 
 
 def format_estimate(found: Sequence[float]) -> str:
