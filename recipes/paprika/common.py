@@ -22,6 +22,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from rows import Cell, save_table
 
 from sonde.core import AGENT, Env, Task, make
+from sonde.core.types import EMPTY
 from sonde.evaluation.evaluate import Evaluation, evaluate
 from sonde.evaluation.metrics import Estimate, difference_over_seeds
 from sonde.models.files.saving import hide_progress_bars
@@ -35,11 +36,15 @@ SAMPLED, GREEDY = "temperature 1", "temperature 0"
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A model that ships with sonde, and the environment it plays."""
+    """A model that ships with sonde, and the environment it plays: what it sees of the past, how many tokens an answer
+    may have, the number format it plays in, and what its trainings change in the presets `tiny_*`."""
 
     model: str
     env: Mapping[str, Any]
     context: str = "full"
+    max_new_tokens: int = 8
+    dtype: str = "auto"
+    changes: Mapping[str, Mapping[str, Any]] = EMPTY
 
     def make_env(self, **options: Any) -> Env[Any]:
         config = {**self.env, **options}
@@ -48,6 +53,15 @@ class Subject:
 
 MAZE = Subject(model="sonde-tiny-maze", env={"name": "maze", "preset": "pairs"})
 BEST_ARM = Subject(model="sonde-tiny-best_arm", env={"name": "best_arm", "preset": "small"}, context="render")
+MANY = Subject(
+    model="runs/tiny/many-0/model", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
+    changes={
+        "sft": {"lr": 5e-4, "epochs": 4.0, "batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
+        "rpo": {"batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
+    },
+)  # fmt: skip
+"""The model of many games, which `recipes/tiny/many.py` makes. Its weights are stored as bfloat16, which would round
+away what training changes."""
 
 
 class Budget(NamedTuple):
@@ -111,16 +125,16 @@ def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika
     given = {
         "model": subject.model, "envs": (subject.env,), "presets": TINY, "n_tasks": b.tasks,
         "k": b.k, "temperature": 1.0, "min_p": 0.0, "tests": b.tests, "test_k": b.test_k, "test_temperature": 1.0,
-        "test_min_p": 0.0, "agent": {"context": subject.context, "max_new_tokens": 8}, "hf": {"max_batch": 256},
-        "seed": seed,
+        "test_min_p": 0.0, "agent": {"context": subject.context, "max_new_tokens": subject.max_new_tokens},
+        "hf": {"max_batch": 256, "dtype": subject.dtype}, "changes": subject.changes, "seed": seed,
     }  # fmt: skip
     return Paprika(**{**given, **changes})
 
 
-def resume_pipeline(config: Paprika, folder: Path) -> PipelineResult:
-    """All stages, or those that an interrupted run left."""
+def resume_pipeline(config: Paprika, folder: Path, shared: Path | None = None) -> PipelineResult:
+    """All stages, or those that an interrupted run left; what pipelines have in common is made once, in `shared`."""
     with hide_progress_bars():
-        return run_pipeline(config, folder)
+        return run_pipeline(config, folder, shared=shared)
 
 
 def play_test(
@@ -128,8 +142,8 @@ def play_test(
 ) -> Evaluation:
     """A test outside a pipeline: the same tasks, worlds and sampling seeds for every model."""
     agent = make(
-        "agents:llm", model=make("models:hf", model=model, max_batch=256), context=subject.context,
-        temperature=temperature, min_p=0.0, max_new_tokens=8,
+        "agents:llm", model=make("models:hf", model=model, max_batch=256, dtype=subject.dtype),
+        context=subject.context, temperature=temperature, min_p=0.0, max_new_tokens=subject.max_new_tokens,
     )  # fmt: skip
     return evaluate(
         collect_trajectories(env, {AGENT: agent}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k, label=label

@@ -2,7 +2,7 @@
 
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0             # play, tokenizer, network, measurement
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0 --quick     # a hundredth of it, to test the script
-    python recipes/tiny/many.py --to runs/tiny/many-0 --only measure
+    python recipes/tiny/many.py --to runs/tiny/many-0 --only measure --tests 50 --games maze-pairs wordle-paprika
 
 The other sonde-tiny models know the words of one environment, so nothing can be asked of them about *generalisation*:
 training on some games and testing on another (PAPRIKA, figures 3, 4 and 13), transfer, retention. This one has a
@@ -13,13 +13,14 @@ in the other half with a share that is drawn anew for each episode (`agents:dilu
 split. What the environment says is learned too, with a tenth of the weight: it teaches the language of the games.
 
 Everything is kept in the folder and continued after an interruption: `play/GAME` are run folders, `checkpoint.pt` is
-the network in training, `games.json` has the measurements.
+the network in training, `games.json` has the measurements, of which `--only bounds` makes those that need no model.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,9 @@ import vocab
 from corpus import Row
 from games import Plan
 
+sys.path.append(str(Path(__file__).parents[1]))
+from rows import save_table
+
 import sonde
 from sonde.core import AGENT, Episode, Message, Rng
 from sonde.evaluation import metrics
@@ -46,6 +50,9 @@ WINDOW, WORDS = 2048, 2048
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
 PLAN = Plan(steps=6000, tokens=2048, rate=2.5e-3, told=0.1, half=False)
 TEST_TASKS, TEST_K = 100, 2
+BOUNDS = ("floor", "reference")
+REPLY = 128
+"""Tokens of the longest answer, a rule of cellular automata."""
 
 
 class Taught(NamedTuple):
@@ -167,8 +174,10 @@ def train(folder: Path, runs: Sequence[Run], seed: int, steps: int) -> None:
     trained.model.generation_config.use_cache = True
     trained.model.to(torch.bfloat16).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
-    facts = {"seed": seed, "parameters": size, "words": len(tokenizer), "rows": len(rows), "tokens": trained.tokens,
-             "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds)}  # fmt: skip
+    facts = {
+        "seed": seed, "parameters": size, "words": len(tokenizer), "steps": steps, "rows": len(rows),
+        "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
+    }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 
 
@@ -186,65 +195,121 @@ def show_progress(steps: int) -> learn.Report:
 # --- measurement -----------------------------------------------------------------------------------------------------
 
 
-def measure(game: Taught, model: Path, tasks: int, seed: int = 0) -> Mapping[str, Any]:
-    """Success on test tasks: random play, the model at two temperatures, the reference; and readable turns."""
+def measure_bounds(game: Taught, tasks: int) -> dict[str, Any]:
+    """Success of random play and of the reference on test tasks."""
     env = sonde.make(game.env, preset=game.preset)
-    chosen = env.tasks("test")[:tasks]
+    roles = {role: play_tests(game, sonde.make(f"agents:{getattr(env.spec, role)}"), tasks)[0] for role in BOUNDS}
+    return {"game": game.name, "tasks": tasks, "k": TEST_K, **roles}
 
-    def play(policy: Any) -> tuple[Any, float]:
-        rows = collect_trajectories(env, {AGENT: policy}, chosen, Rollout(k=TEST_K, seed=seed))
-        wins = [[float(t.outcome is not None and t.outcome.success) for t in rows[i : i + TEST_K]]
-                for i in range(0, len(rows), TEST_K)]  # fmt: skip
-        acts = [act for t in rows for act in t.acts if act.seat == AGENT]
-        fine = sum(act.info.get("result") not in ("invalid", "unreadable") for act in acts) / len(acts)
-        return metrics.rate(wins), fine
+
+def measure_model(game: Taught, model: Path, tasks: int) -> dict[str, Any]:
+    """Success of the model on the same tasks at two temperatures, and the share of its turns that can be read."""
 
     def player(temperature: float) -> Any:
-        backend = sonde.make("models:hf", model=str(model), max_batch=128)
-        return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=64)
+        backend = sonde.make("models:hf", model=str(model), max_batch=128, dtype="float32")
+        return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=REPLY)
 
-    found: dict[str, Any] = {"game": game.name}
-    roles = {role: sonde.make(f"agents:{getattr(env.spec, role)}") for role in ("floor", "reference")}
-    for label, policy in {**roles, "1.0": player(1.0), "0.7": player(0.7)}.items():
-        rate, fine = play(policy)
-        found[label] = [rate.mean, rate.low, rate.high]
-        if label == "1.0":
-            found["readable"] = round(fine, 4)
-    return found
+    (warm, readable), (cool, _) = (play_tests(game, player(temperature), tasks) for temperature in (1.0, 0.7))
+    return {"1.0": warm, "0.7": cool, "readable": readable}
+
+
+def play_tests(game: Taught, policy: Any, tasks: int) -> tuple[list[float], float]:
+    """Success on test tasks, with its interval, and the share of turns that can be read."""
+    env = sonde.make(game.env, preset=game.preset)
+    rows = collect_trajectories(env, {AGENT: policy}, env.tasks("test")[:tasks], Rollout(k=TEST_K))
+    wins = [[float(t.outcome is not None and t.outcome.success) for t in rows[i : i + TEST_K]]
+            for i in range(0, len(rows), TEST_K)]  # fmt: skip
+    acts = [act for t in rows for act in t.acts if act.seat == AGENT]
+    fine = sum(act.info.get("result") not in ("invalid", "unreadable") for act in acts) / len(acts)
+    rate = metrics.rate(wins)
+    return [rate.mean, rate.low, rate.high], round(fine, 4)
+
+
+def load_rows(folder: Path) -> list[Mapping[str, Any]]:
+    """What was measured, in the order of the games; of some games the bounds alone, perhaps."""
+    file = folder / "games.json"
+    rows = {row["game"]: row for row in (json.loads(file.read_text()) if file.is_file() else ())}
+    return [rows[game.name] for game in GAMES if game.name in rows]
+
+
+def load_complete_rows(folder: Path) -> list[Mapping[str, Any]]:
+    """Those of games in which the model was measured."""
+    return [row for row in load_rows(folder) if "1.0" in row]
+
+
+def load_row(folder: Path, game: Taught, tasks: int) -> Mapping[str, Any]:
+    """What was measured in a game on so many tasks; empty where nothing was."""
+    return next((row for row in load_rows(folder) if row["game"] == game.name and row.get("tasks") == tasks), {})
+
+
+def save_row(folder: Path, row: Mapping[str, Any]) -> None:
+    """Keep what was measured in a game, in the place of what was measured in it before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [*(old for old in load_rows(folder) if old["game"] != row["game"]), row]
+    (folder / "games.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=Path, required=True, help="the folder")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("play", "train", "measure"), default=None)
+    parser.add_argument("--only", choices=("play", "train", "bounds", "measure"), default=None)
     parser.add_argument("--play", type=Path, default=None, help="the folder of the teachers' play (default: TO/play)")
     parser.add_argument("--steps", type=int, default=PLAN.steps)
     parser.add_argument("--quick", action="store_true", help="a hundredth of the episodes and steps")
+    parser.add_argument("--tests", type=int, default=TEST_TASKS, help="test tasks of each game in the measurement")
     parser.add_argument("--games", nargs="*", default=[game.name for game in GAMES], help="names such as maze-pairs")
+    parser.add_argument("--save", action="store_true", help="write the table of PAPRIKA's page (docs/papers)")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     part = 100 if args.quick else 1
     games = [game for game in GAMES if game.name in args.games]
-    if args.only != "measure":
-        runs = [
-            play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
-            for game in games
-        ]
+    runs = [
+        play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
+        for game in (games if args.only in (None, "play", "train") else ())
+    ]
     if args.only in (None, "train"):
         train(args.to, runs, args.seed, max(1, args.steps // part))
+    tests = args.tests // (50 if args.quick else 1)
+    for game in games if args.only in (None, "bounds", "measure") else ():
+        row = load_row(args.to, game, tests) or measure_bounds(game, tests)
+        save_row(args.to, row)
+        if args.only != "bounds":
+            save_row(args.to, {**row, **measure_model(game, args.to / "model", tests)})
     if args.only in (None, "measure"):
-        rows = [measure(game, args.to / "model", TEST_TASKS // (50 if args.quick else 1)) for game in games]
-        (args.to / "games.json").write_text(json.dumps(rows, indent=1) + "\n")
-        print(format_table(rows))
+        print(format_table(load_complete_rows(args.to)))
+    if args.save:
+        save_measurements(args.to)
+
+
+def save_measurements(folder: Path) -> None:
+    """Keep what was measured for the page of a paper."""
+    known, rows = json.loads((folder / "model" / "training.json").read_text()), load_complete_rows(folder)
+    size = f"--steps {known['steps']} --tests {rows[0]['tasks']}"
+    command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} {size} --save"
+    facts = {
+        "weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
+        "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
+        "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60,
+    }  # fmt: skip
+    save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
+    columns = ("game", "random", "model, T=1", "model, T=0.7", "reference", "readable turns", "episodes of each")
+    cells = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
+              row["readable"], row["tasks"] * row["k"]] for row in rows]  # fmt: skip
+    save_table("paprika", "many_games", command, columns, cells, [known["seed"]])
+
+
+def format_estimate(found: Sequence[float]) -> str:
+    """A mean with its interval."""
+    return f"{found[0]:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
 
 
 def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The measurements as a table in Markdown."""
     lines = ["| game | random | T=1 | T=0.7 | reference | readable |", "|---|---|---|---|---|---|"]
     for row in rows:
-        cells = [f"{row[x][0]:.2f} [{row[x][1]:.2f}, {row[x][2]:.2f}]" for x in ("floor", "1.0", "0.7", "reference")]
+        cells = [format_estimate(row[x]) for x in ("floor", "1.0", "0.7", "reference")]
         lines.append(f"| {row['game']} | {' | '.join(cells)} | {row['readable']:.3f} |")
     return "\n".join(lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -24,7 +25,6 @@ from sonde.evaluation.evaluate import evaluate
 from sonde.evaluation.metrics import Estimate
 from sonde.models.files.shipped import get_shipped_model
 from sonde.runs.rollout import Plan, collect_trajectories
-from sonde.runs.store import Run
 from sonde.train.types import Row
 
 from ..train.tiny import tiny_model
@@ -137,11 +137,13 @@ def test_groups_on_which_a_training_is_better(recipe: SimpleNamespace) -> None:
         Estimate(m, low, high, 9) for m, low, high in ((0.2, 0.1, 0.3), (0.1, -0.1, 0.3), (0.3, 0.2, 0.4))
     )
     kinds = recipe.groups.KINDS
-    one = recipe.groups.Row("a", dict.fromkeys(("base", *kinds), base), dict.fromkeys(kinds, up))
-    better = {**dict.fromkeys(("base", *kinds), base), "full": Estimate(0.5, 0.4, 0.6, 9)}
-    two = recipe.groups.Row("b", better, dict.fromkeys(kinds, sure))
+    labels = (*kinds, recipe.groups.SFT)
+    one = recipe.groups.Row("a", dict.fromkeys(("base", *labels), base), dict.fromkeys(labels, up))
+    better = {**dict.fromkeys(("base", *labels), base), "full": Estimate(0.5, 0.4, 0.6, 9)}
+    two = recipe.groups.Row("b", better, dict.fromkeys(labels, sure))
     found = recipe.groups.count_better([one, two])
     assert found["better_than_base"] == dict.fromkeys(kinds, 2) and found["interval_above_0"] == dict.fromkeys(kinds, 1)
+    assert found["interval_below_0"] == dict.fromkeys(kinds, 0)
     assert found["full_above_single"] == 1 and found["leave_one_out_matches_single"] == 2
 
 
@@ -278,18 +280,23 @@ def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) ->
 @pytest.mark.slow
 def test_groups_train_on_their_maps_and_are_tested_on_each(recipe: SimpleNamespace, tmp_path: Path) -> None:
     groups, size = recipe.groups, recipe.common.Budget(tasks=2, k=6, tests=3, test_k=1, seeds=1)
-    tests = groups.run_seed(0, recipe.common.MAZE, size, tmp_path, ("comb", "ladder"))
+    maps = {name: recipe.groups.DIVISIONS["maps"].groups[name] for name in ("comb", "ladder")}
+    tests = groups.run_seed(0, recipe.common.MAZE, size, tmp_path, maps)
     for at in ("temperature 1", "temperature 0"):
-        for name in ("comb", "ladder"):
+        for name in maps:
             found = tests[at][name]
-            assert found.keys() == {"base", *groups.KINDS}
+            assert found.keys() == {"base", *groups.KINDS, groups.SFT}
             assert {row.task for e in found.values() for row in e.rows} == {row.task for row in found["base"].rows}
-            assert groups.make_row(name, at, [tests]).gains.keys() == set(groups.KINDS)
-    assert {
-        t.task.tags["group"]
-        for run in (tmp_path / "groups/seed-0/without-comb/round-1/play").iterdir()
-        for t in Run.load(run)
-    } == {"ladder"}
+            assert groups.make_row(name, at, [tests]).gains.keys() == {*groups.KINDS, groups.SFT}
+    config = json.loads((tmp_path / "seed-0/without-comb/paprika.json").read_text())
+    assert [env["grid"] for env in config["envs"]] == ["ladder"]
+    assert [env["grid"] for env in config["held_out"]] == ["comb"]
+    learned = {
+        name: json.loads((tmp_path / f"seed-0/{name}/round-1/selection.json").read_text())["total"]["tasks"]
+        for name in ("full", "without-comb", "only-comb")
+    }
+    assert learned == {"full": 4, "without-comb": 2, "only-comb": 2}
+    assert len(list((tmp_path / "seed-0/base/play").iterdir())) == 2, "the base model plays each map once for all"
 
 
 @pytest.mark.thorough
