@@ -1,0 +1,363 @@
+"""A language model that was not made for it learns several games of three papers: SmolLM2-135M, SFT, then RPO.
+
+    python recipes/paprika/smollm2_games.py [--quick] [--size laptop|server] [--json] [--save]
+
+1. *Teachers.* The reference agent of each game plays tasks of the train split.
+2. *SFT.* SmolLM2-135M-Instruct learns the teachers' wins of all games together, one epoch, without an example in the
+   prompt.
+3. *RPO.* The model that SFT made plays other tasks of the train split, as the paper does at temperature 1.5 and min-p
+   0.3, and learns from its best and worse games of each task. The reference model is SmolLM2 as it was: the round began
+   there.
+4. *Tests.* Tasks of the test split of these games and of a game that was held out, at temperature 0.7 and min-p 0.3:
+   SmolLM2 as it was, without and with examples in its prompt; after SFT; after RPO; random play and the teacher.
+   Likelihood of plain English before and after (`retention.py`).
+
+Every part is a folder under OUT, and a part that is there is not computed again, so a killed run goes on; what it cost
+is that of the attempt that finished it. `--size server` is the same with more of everything, for a machine with a GPU.
+Where the numbers of the training come from: `smollm2_rates.py`.
+
+Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3 and 4. Departures: programs teach first, since SmolLM2 wins no
+game by itself; all won games are learned from (`distinct=False`); adapters of rank 16; one training, so no spread over
+seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common import Parser, Table, cpu_seconds, publish, tabulate_wins
+from retention import TEXT, compare_nats, predict_english
+from rows import kept, rows
+
+from sonde.core import AGENT, Env, Trajectory, make
+from sonde.evaluation.evaluate import Evaluation
+from sonde.evaluation.metrics import Estimate, paired_difference
+from sonde.evaluation.run_evaluation import execute_run
+from sonde.models.files.fetch import fetch_model
+from sonde.models.files.saving import hide_progress_bars
+from sonde.models.hf import native_dtype
+from sonde.runs.run import RunConfig, prepare_run
+from sonde.runs.store import Run
+from sonde.train.by_name import learn
+from sonde.train.selection import SFTRule
+from sonde.train.settings import LoraSettings, TrainSettings
+from sonde.train.training import Learning, Training
+from sonde.train.training_folder import DATA
+
+NAME = "smollm2_games"
+REPLY = 24
+"""Tokens of the longest answer; the teachers' have at most 20."""
+
+
+class Game(NamedTuple):
+    """An environment that is learned from, and how many of the teacher's games a laptop has time for."""
+
+    env: str
+    preset: str
+    taught: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.env}/{self.preset}"
+
+    def make_env(self) -> Env[Any]:
+        return make(self.env, preset=self.preset)
+
+
+LEARNED = (
+    Game("minesweeper", "paprika", 70),
+    Game("best_arm", "small", 40),
+    Game("twenty_questions", "delta_belief", 90),
+    Game("maze", "pairs", 110),
+)
+HELD_OUT = Game("guess_my_city", "paprika", 0)
+
+
+class Size(NamedTuple):
+    """How much of everything: the share of `Game.taught`, tasks and samples of the model's own play per game, tasks of
+    a test."""
+
+    taught: float
+    tasks: int
+    k: int
+    tests: int
+    batch: int = 32
+
+
+SIZES: Mapping[str, Size] = {"laptop": Size(1.0, 12, 4, 50), "server": Size(10.0, 200, 20, 150, 512)}
+QUICK = Size(0.05, 2, 2, 2)
+EXAMPLES = 2
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+def configure_model(model: str, size: Size, *, examples: int = 0, playing: bool = False) -> dict[str, Any]:
+    """The model in the agent's seat: in a test, or playing games to learn from."""
+    backend = {"name": "models:hf", "model": model, "dtype": native_dtype(), "max_batch": size.batch}
+    return {
+        "name": "agents:llm", "model": backend, "examples": examples, "answer_only": True, "max_new_tokens": REPLY,
+        "temperature": 1.5 if playing else 0.7, "min_p": 0.3,
+    }  # fmt: skip
+
+
+def configure_program(game: Game, role: str) -> dict[str, Any]:
+    """The game's reference agent, or random play (`floor`)."""
+    return {"name": f"agents:{getattr(game.make_env().spec, role)}"}
+
+
+def play_games(game: Game, agent: Mapping[str, Any], folder: Path, label: str, **plan: Any) -> Evaluation:
+    """Games that the folder holds are not played again."""
+    config = RunConfig(
+        env=game.make_env().config, seats={AGENT: agent}, label=label, gains=False, **{"k": 1, **plan}
+    )  # fmt: skip
+    return execute_run(prepare_run(config), folder)
+
+
+def count_tasks(game: Game, n: int) -> int:
+    return min(n, len(game.make_env().tasks("train")))
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def configure_sft(folder: Path) -> Training:
+    return Training(objective="sft", settings=_settings(folder, lr=SFT_RATE), learning=_learning(encode=True))
+
+
+def configure_rpo(folder: Path) -> Training:
+    settings = replace(_settings(folder, lr=RPO_RATE), batch_size=4)
+    return Training(objective="rpo", options={"beta": 0.1, "alpha": 1.0}, settings=settings, learning=_learning())
+
+
+SFT_RATE, RPO_RATE = 1e-3, 1e-4
+
+
+def _settings(folder: Path, lr: float) -> TrainSettings:
+    return TrainSettings(
+        folder=str(folder), lr=lr, epochs=1.0, batch_size=8, micro_batch=8, micro_tokens=2048, packing=True,
+        bf16=native_dtype() == "bfloat16", lora=LoraSettings(r=16, alpha=32.0), save_steps=10, keep=1,
+    )  # fmt: skip
+
+
+def _learning(*, encode: bool = False) -> Learning:
+    """`encode`: the texts are a program's."""
+    return Learning(encode=encode, sft=SFTRule(distinct=False), answer_only=True)
+
+
+def train_model(model: str, training: Training, played: Sequence[Trajectory], reference: str | None) -> dict[str, Any]:
+    """Train, or go on; the tokens of all rows, and what came out."""
+    folder = Path(training.settings.folder)
+    done = learn(model, training, played, reference=reference, resume=folder.is_dir())
+    data = json.loads((folder / DATA).read_bytes())
+    return {
+        "model": str(done.model), "items": data["items"], "tokens": data["rows"]["tokens"], "steps": done.steps,
+        "first_loss": done.history[0]["loss"], "last_loss": done.history[-1]["loss"],
+    }  # fmt: skip
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+class Experiment:
+    """All parts, each computed once, and what each cost."""
+
+    def __init__(self, size: Size, out: Path) -> None:
+        self.size, self.out = size, out / NAME
+        self.source = str(fetch_model("smollm2"))
+
+    def run_part(self, name: str, job: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+        """The part of this name, with its CPU seconds and the most memory until its end."""
+        return kept(self.out, {"part": name}, lambda: measure_cost(job))
+
+    def list_games(self, folder: str) -> list[Trajectory]:
+        """The recorded games of a folder, all that are learned from one after the other."""
+        return [t for game in LEARNED for t in Run.load(self.out / folder / game.env)]
+
+    def teach(self) -> list[Trajectory]:
+        """The teachers' games."""
+
+        def play_teacher(game: Game) -> Mapping[str, Any]:
+            n = max(2, round(game.taught * self.size.taught))
+            tasks = count_tasks(game, n)
+            teacher, here = configure_program(game, "reference"), self.out / "teachers" / game.env
+            found = play_games(game, teacher, here, "teacher", split="train", n_tasks=tasks, k=-(-n // tasks))
+            return {"games": len(found.rows), "won": sum(row.win for row in found.rows)}
+
+        for game in LEARNED:
+            self.run_part(f"teacher, {game.name}", lambda game=game: play_teacher(game))
+        return self.list_games("teachers")
+
+    def play(self, model: str) -> list[Trajectory]:
+        """The model's own games of the train split, in other worlds than the teachers'."""
+
+        def play_own(game: Game) -> Mapping[str, Any]:
+            here, agent = self.out / "play" / game.env, configure_model(model, self.size, playing=True)
+            tasks = count_tasks(game, self.size.tasks)
+            found = play_games(game, agent, here, "SFT", split="train", n_tasks=tasks, k=self.size.k, seed=1)
+            return {"games": len(found.rows), "won": sum(row.win for row in found.rows), **count_said(Run.load(here))}
+
+        for game in LEARNED:
+            self.run_part(f"own play, {game.name}", lambda game=game: play_own(game))
+        return self.list_games("play")
+
+    def train(self) -> dict[str, str]:
+        """The models by name, SmolLM2 as it was first."""
+        sft = self.run_part(
+            "SFT", lambda: train_model(self.source, configure_sft(self.out / "sft"), self.teach(), None)
+        )
+        model = str(sft["model"])
+        rpo = self.run_part(
+            "RPO", lambda: train_model(model, configure_rpo(self.out / "rpo"), self.play(model), self.source)
+        )
+        return {"as it was": self.source, "SFT": model, "SFT + RPO": str(rpo["model"])}
+
+    def test(self, label: str, agent: Callable[[Game], Mapping[str, Any]]) -> dict[str, Evaluation]:
+        """One game of each test task, by game."""
+        found: dict[str, Evaluation] = {}
+        for game in (*LEARNED, HELD_OUT):
+            here = self.out / "tests" / label.replace(" ", "-") / game.env
+
+            def play_test(game: Game = game, here: Path = here) -> Mapping[str, Any]:
+                play_games(game, agent(game), here, label, n_tasks=self.size.tests)
+                return count_said(Run.load(here))
+
+            self.run_part(f"test, {label}, {game.name}", play_test)
+            found[game.name] = play_games(game, agent(game), here, label, n_tasks=self.size.tests)
+        return found
+
+
+def measure_cost(job: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """What the job found, its CPU seconds, and the most memory of this process until its end."""
+    begun = cpu_seconds()
+    found = job()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    return {**found, "cpu_seconds": round(cpu_seconds() - begun, 1), "peak_mib": round(peak)}
+
+
+def count_said(run: Run) -> dict[str, int]:
+    """The tokens that the agent sampled."""
+    return {"tokens": sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)}
+
+
+def run_experiment(size: Size, out: Path) -> dict[str, Any]:
+    """Everything, in order."""
+    e = Experiment(size, out)
+    tests = {
+        "random": e.test("random", lambda game: configure_program(game, "floor")),
+        "teacher": e.test("teacher", lambda game: configure_program(game, "reference")),
+    }
+    models = e.train()
+    for name, model in models.items():
+        tests[name] = e.test(name, lambda game, model=model: configure_model(model, size))
+    shown = configure_model(e.source, size, examples=EXAMPLES)
+    tests["with examples"] = e.test("with examples", lambda game: shown)
+    nats = {name: e.run_part(f"English, {name}", lambda m=m: score_english(m)) for name, m in models.items()}
+    return {"tests": tests, "nats": {name: found["nats"] for name, found in nats.items()}, "parts": rows(e.out)}
+
+
+def score_english(model: str) -> dict[str, Any]:
+    """Nats per token of the passages of `retention.py`."""
+    return {"nats": predict_english(model, TEXT.read_text("utf-8").splitlines())}
+
+
+# --- report ----------------------------------------------------------------------------------------------------------
+
+SHOWN = ("random", "as it was", "with examples", "SFT", "SFT + RPO", "teacher")
+PLAYERS = SHOWN[1:-1]
+
+
+def share_readable(e: Evaluation) -> float:
+    """The share of turns whose reply the environment could read and allowed."""
+    turns = sum(row.turns for row in e.rows)
+    bad = sum(len(row.called.get("invalid", ())) + (row.kind == "unreadable") for row in e.rows)
+    return 1 - bad / turns if turns else 0.0
+
+
+def list_names() -> list[tuple[str, str]]:
+    """Games as the keys of the tests, and as the tables have them."""
+    return [*((game.name, game.name) for game in LEARNED), (HELD_OUT.name, f"{HELD_OUT.name} (held out)")]
+
+
+def tabulate_tests(tests: Mapping[str, Mapping[str, Evaluation]]) -> list[Table]:
+    success = [[title, *(str(tests[s][name].metrics["success"]) for s in SHOWN)] for name, title in list_names()]
+    read = [[title, *(share_readable(tests[s][name]) for s in PLAYERS)] for name, title in list_names()]
+    return [
+        Table("success on tasks of the test split", ["", *SHOWN], success),
+        Table("share of turns that could be read", ["", *PLAYERS], read),
+        Table("difference in success, paired by task", ["", *(f"{a} - {b}" for a, b in PAIRED)], [
+            [title, *(str(_difference(tests[a][name], tests[b][name])) for a, b in PAIRED)]
+            for name, title in list_names()
+        ]),
+    ]  # fmt: skip
+
+
+PAIRED = (("SFT", "with examples"), ("SFT", "random"), ("SFT + RPO", "SFT"))
+
+
+def _difference(after: Evaluation, before: Evaluation) -> Estimate:
+    return paired_difference(tabulate_wins(after), tabulate_wins(before))
+
+
+def tabulate_english(nats: Mapping[str, list[list[float]]]) -> Table:
+    found = [compare_nats(name, nats["as it was"], [nats[name]]) for name in ("SFT", "SFT + RPO")]
+    cells = [[k.name, k.texts, k.before, k.after, str(k.change)] for k in found]
+    return Table("nats per token of plain English", ["", "passages", "before", "after", "change"], cells)
+
+
+def tabulate_costs(parts: Sequence[Mapping[str, Any]]) -> Table:
+    """What the parts cost, those of one kind together."""
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for part in parts:
+        kinds.setdefault(_kind_of_part(str(part["part"])), []).append(part)
+    cells = [_cost_row(name, found) for name, found in kinds.items()]
+    return Table("costs", ["", "tokens", "CPU s", "tokens per CPU s", "peak MiB until then"], cells)
+
+
+def _kind_of_part(name: str) -> str:
+    """Without the game, where it names one."""
+    return name.rpartition(", ")[0] if "/" in name else name.partition(",")[0]
+
+
+def _cost_row(name: str, parts: Sequence[Mapping[str, Any]]) -> list[Any]:
+    tokens, cpu = sum(part.get("tokens", 0) for part in parts), sum(part["cpu_seconds"] for part in parts)
+    speed = round(tokens / cpu) if tokens and cpu else None
+    return [name, tokens or None, round(cpu, 1), speed, max(part["peak_mib"] for part in parts)]
+
+
+def tabulate_training(parts: Sequence[Mapping[str, Any]]) -> Table:
+    """What was played to learn from, and the two trainings."""
+    played = [
+        [part["part"], f"{part['won']} of {part['games']} won", None, None] for part in parts if "won" in part
+    ]  # fmt: skip
+    trained = [
+        [part["part"], f"{part['items']} items", part["steps"], f"{part['first_loss']:.4f} to {part['last_loss']:.4f}"]
+        for part in parts
+        if "steps" in part
+    ]
+    return Table("what was learned from", ["", "games", "steps", "loss, first to last step"], [*played, *trained])
+
+
+def main() -> None:
+    parser = Parser(__doc__)
+    parser.add_argument("--size", choices=SIZES, default="laptop", help="how much of everything (default laptop)")
+    args = parser.parse_args()
+    with hide_progress_bars():
+        found = run_experiment(QUICK if args.quick else SIZES[args.size], args.out)
+    success, read, gains = tabulate_tests(found["tests"])
+    english, costs, training = (
+        tabulate_english(found["nats"]), tabulate_costs(found["parts"]), tabulate_training(found["parts"]),
+    )  # fmt: skip
+    tables = [success, read, gains, english, training, costs]
+    saved = {"": success, "_read": read, "_gains": gains, "_english": english, "_training": training, "_costs": costs}
+    numbers = {"tables": [table._asdict() for table in tables], "parts": found["parts"]}
+    publish(args, NAME, tables, numbers, {NAME + end: table for end, table in saved.items()})
+
+
+if __name__ == "__main__":
+    main()
