@@ -26,7 +26,6 @@ from __future__ import annotations
 import json
 import resource
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +43,15 @@ from sonde.models.hf import native_dtype
 from sonde.runs.run import RunConfig, prepare_run
 from sonde.runs.store import Run
 from sonde.train.by_name import learn
-from sonde.train.selection import SFTRule
+from sonde.train.selection import SFTRule, select_pairs
 from sonde.train.settings import LoraSettings, TrainSettings
 from sonde.train.training import Learning, Training
 from sonde.train.training_folder import DATA
 
 NAME = "smollm2_games"
-REPLY = 24
-"""Tokens of the longest answer; the teachers' have at most 20."""
+BASE, SFT, RPO = "as it was", "SFT", "SFT + RPO"
+REPLY = 16
+"""Tokens of the longest answer; the teachers' have at most 14."""
 
 
 class Game(NamedTuple):
@@ -70,10 +70,10 @@ class Game(NamedTuple):
 
 
 LEARNED = (
-    Game("minesweeper", "paprika", 70),
-    Game("best_arm", "small", 40),
-    Game("twenty_questions", "delta_belief", 90),
-    Game("maze", "pairs", 110),
+    Game("minesweeper", "paprika", 45),
+    Game("best_arm", "small", 26),
+    Game("twenty_questions", "delta_belief", 60),
+    Game("maze", "pairs", 72),
 )
 HELD_OUT = Game("guess_my_city", "paprika", 0)
 
@@ -89,7 +89,7 @@ class Size(NamedTuple):
     batch: int = 32
 
 
-SIZES: Mapping[str, Size] = {"laptop": Size(1.0, 12, 4, 50), "server": Size(10.0, 200, 20, 150, 512)}
+SIZES: Mapping[str, Size] = {"laptop": Size(1.0, 10, 4, 50), "server": Size(10.0, 200, 20, 150, 512)}
 QUICK = Size(0.05, 2, 2, 2)
 EXAMPLES = 2
 
@@ -131,8 +131,8 @@ def configure_sft(folder: Path) -> Training:
 
 
 def configure_rpo(folder: Path) -> Training:
-    settings = replace(_settings(folder, lr=RPO_RATE), batch_size=4)
-    return Training(objective="rpo", options={"beta": 0.1, "alpha": 1.0}, settings=settings, learning=_learning())
+    options = {"beta": 0.1, "alpha": 1.0}
+    return Training(objective="rpo", options=options, settings=_settings(folder, lr=RPO_RATE), learning=_learning())
 
 
 SFT_RATE, RPO_RATE = 1e-3, 1e-4
@@ -140,7 +140,7 @@ SFT_RATE, RPO_RATE = 1e-3, 1e-4
 
 def _settings(folder: Path, lr: float) -> TrainSettings:
     return TrainSettings(
-        folder=str(folder), lr=lr, epochs=1.0, batch_size=8, micro_batch=8, micro_tokens=2048, packing=True,
+        folder=str(folder), lr=lr, epochs=1.0, batch_size=4, micro_batch=4, micro_tokens=2048, packing=True,
         bf16=native_dtype() == "bfloat16", lora=LoraSettings(r=16, alpha=32.0), save_steps=10, keep=1,
     )  # fmt: skip
 
@@ -206,16 +206,17 @@ class Experiment:
             self.run_part(f"own play, {game.name}", lambda game=game: play_own(game))
         return self.list_games("play")
 
-    def train(self) -> dict[str, str]:
-        """The models by name, SmolLM2 as it was first."""
-        sft = self.run_part(
-            "SFT", lambda: train_model(self.source, configure_sft(self.out / "sft"), self.teach(), None)
-        )
-        model = str(sft["model"])
-        rpo = self.run_part(
-            "RPO", lambda: train_model(model, configure_rpo(self.out / "rpo"), self.play(model), self.source)
-        )
-        return {"as it was": self.source, "SFT": model, "SFT + RPO": str(rpo["model"])}
+    def train_sft(self) -> str:
+        """The model that learned from the teachers."""
+        played, training = self.teach(), configure_sft(self.out / "sft")
+        return str(self.run_part("SFT", lambda: train_model(self.source, training, played, None))["model"])
+
+    def train_rpo(self, model: str) -> str | None:
+        """The model that then learned from its own games; None where no task had a better and a worse one."""
+        played, training = self.play(model), configure_rpo(self.out / "rpo")
+        if not select_pairs(played, training.learning.pairs).pairs:
+            return None
+        return str(self.run_part("RPO", lambda: train_model(model, training, played, self.source))["model"])
 
     def test(self, label: str, agent: Callable[[Game], Mapping[str, Any]]) -> dict[str, Evaluation]:
         """One game of each test task, by game."""
@@ -252,11 +253,14 @@ def run_experiment(size: Size, out: Path) -> dict[str, Any]:
         "random": e.test("random", lambda game: configure_program(game, "floor")),
         "teacher": e.test("teacher", lambda game: configure_program(game, "reference")),
     }
-    models = e.train()
+    models = {SFT: e.train_sft(), BASE: e.source}
     for name, model in models.items():
         tests[name] = e.test(name, lambda game, model=model: configure_model(model, size))
     shown = configure_model(e.source, size, examples=EXAMPLES)
     tests["with examples"] = e.test("with examples", lambda game: shown)
+    if model := e.train_rpo(models[SFT]):
+        models[RPO], after = model, configure_model(model, size)
+        tests[RPO] = e.test(RPO, lambda game: after)
     nats = {name: e.run_part(f"English, {name}", lambda m=m: score_english(m)) for name, m in models.items()}
     return {"tests": tests, "nats": {name: found["nats"] for name, found in nats.items()}, "parts": rows(e.out)}
 
@@ -268,8 +272,8 @@ def score_english(model: str) -> dict[str, Any]:
 
 # --- report ----------------------------------------------------------------------------------------------------------
 
-SHOWN = ("random", "as it was", "with examples", "SFT", "SFT + RPO", "teacher")
-PLAYERS = SHOWN[1:-1]
+SHOWN = ("random", BASE, "with examples", SFT, RPO, "teacher")
+PAIRED = ((SFT, "with examples"), (SFT, "random"), (RPO, SFT))
 
 
 def share_readable(e: Evaluation) -> float:
@@ -285,27 +289,28 @@ def list_names() -> list[tuple[str, str]]:
 
 
 def tabulate_tests(tests: Mapping[str, Mapping[str, Evaluation]]) -> list[Table]:
-    success = [[title, *(str(tests[s][name].metrics["success"]) for s in SHOWN)] for name, title in list_names()]
-    read = [[title, *(share_readable(tests[s][name]) for s in PLAYERS)] for name, title in list_names()]
+    """Success, readable turns and differences, by game."""
+    shown = [name for name in SHOWN if name in tests]
+    paired = [(a, b) for a, b in PAIRED if a in tests]
+    success = [[title, *(str(tests[s][name].metrics["success"]) for s in shown)] for name, title in list_names()]
+    read = [[title, *(share_readable(tests[s][name]) for s in shown[1:-1])] for name, title in list_names()]
+    gains = [
+        [title, *(str(estimate_difference(tests[a][name], tests[b][name])) for a, b in paired)]
+        for name, title in list_names()
+    ]
     return [
-        Table("success on tasks of the test split", ["", *SHOWN], success),
-        Table("share of turns that could be read", ["", *PLAYERS], read),
-        Table("difference in success, paired by task", ["", *(f"{a} - {b}" for a, b in PAIRED)], [
-            [title, *(str(_difference(tests[a][name], tests[b][name])) for a, b in PAIRED)]
-            for name, title in list_names()
-        ]),
-    ]  # fmt: skip
+        Table("success on tasks of the test split", ["", *shown], success),
+        Table("share of turns that could be read", ["", *shown[1:-1]], read),
+        Table("difference in success, paired by task", ["", *(f"{a} minus {b}" for a, b in paired)], gains),
+    ]
 
 
-PAIRED = (("SFT", "with examples"), ("SFT", "random"), ("SFT + RPO", "SFT"))
-
-
-def _difference(after: Evaluation, before: Evaluation) -> Estimate:
+def estimate_difference(after: Evaluation, before: Evaluation) -> Estimate:
     return paired_difference(tabulate_wins(after), tabulate_wins(before))
 
 
 def tabulate_english(nats: Mapping[str, list[list[float]]]) -> Table:
-    found = [compare_nats(name, nats["as it was"], [nats[name]]) for name in ("SFT", "SFT + RPO")]
+    found = [compare_nats(name, nats[BASE], [nats[name]]) for name in (SFT, RPO) if name in nats]
     cells = [[k.name, k.texts, k.before, k.after, str(k.change)] for k in found]
     return Table("nats per token of plain English", ["", "passages", "before", "after", "change"], cells)
 

@@ -28,7 +28,7 @@ from sonde.train.model_io import load_model
 
 NAME = "smollm2_rates"
 WAYS = (("adapter", 1e-3), ("all weights", 1e-4), ("adapter", 3e-4), ("all weights", 3e-5))
-PART, UNSEEN = 0.22, 6
+PART, UNSEEN = 0.34, 4
 """The share of the laptop's games that is learned from, and the games of each environment that are predicted."""
 
 
