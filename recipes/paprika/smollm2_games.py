@@ -140,7 +140,7 @@ SFT_RATE, RPO_RATE = 1e-3, 1e-4
 
 def _settings(folder: Path, lr: float) -> TrainSettings:
     return TrainSettings(
-        folder=str(folder), lr=lr, epochs=1.0, batch_size=4, micro_batch=4, micro_tokens=2048, packing=True,
+        folder=str(folder), lr=lr, epochs=1.0, batch_size=2, micro_batch=2, micro_tokens=2048, packing=True,
         bf16=native_dtype() == "bfloat16", lora=LoraSettings(r=16, alpha=32.0), save_steps=10, keep=1,
     )  # fmt: skip
 
