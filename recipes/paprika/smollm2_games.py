@@ -1,13 +1,13 @@
 """A language model that was not made for it learns several games of three papers: SmolLM2-135M, SFT, then RPO.
 
-    python recipes/paprika/smollm2_games.py [--quick] [--size laptop|server] [--json] [--save]
+    python recipes/paprika/smollm2_games.py [--quick] [--size laptop|server] [--stages sft|rpo] [--json] [--save]
 
 1. *Teachers.* The reference agent of each game plays tasks of the train split.
 2. *SFT.* SmolLM2-135M-Instruct learns the teachers' wins of all games together, one epoch, without an example in the
    prompt.
-3. *RPO.* The model that SFT made plays other tasks of the train split, as the paper does at temperature 1.5 and min-p
-   0.3, and learns from its best and worse games of each task. The reference model is SmolLM2 as it was: the round began
-   there.
+3. *RPO.* The model that SFT made plays tasks of the train split itself, as the paper does at temperature 1.5 and min-p
+   0.3, and learns from a better and a worse game of each task. The reference model is SmolLM2 as it was: the round
+   began there. `--stages sft` ends before.
 4. *Tests.* Tasks of the test split of these games and of a game that was held out, at temperature 0.7 and min-p 0.3:
    SmolLM2 as it was, without and with examples in its prompt; after SFT; after RPO; random play and the teacher.
    Likelihood of plain English before and after (`retention.py`).
@@ -194,7 +194,7 @@ class Experiment:
         return self.list_games("teachers")
 
     def play(self, model: str) -> list[Trajectory]:
-        """The model's own games of the train split, in other worlds than the teachers'."""
+        """The model's own games of the train split, several of each task."""
 
         def play_own(game: Game) -> Mapping[str, Any]:
             here, agent = self.out / "play" / game.env, configure_model(model, self.size, playing=True)
@@ -246,8 +246,8 @@ def count_said(run: Run) -> dict[str, int]:
     return {"tokens": sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)}
 
 
-def run_experiment(size: Size, out: Path) -> dict[str, Any]:
-    """Everything, in order."""
+def run_experiment(size: Size, out: Path, last: str = "rpo") -> dict[str, Any]:
+    """Everything up to this stage, in order."""
     e = Experiment(size, out)
     tests = {
         "random": e.test("random", lambda game: configure_program(game, "floor")),
@@ -258,7 +258,7 @@ def run_experiment(size: Size, out: Path) -> dict[str, Any]:
         tests[name] = e.test(name, lambda game, model=model: configure_model(model, size))
     shown = configure_model(e.source, size, examples=EXAMPLES)
     tests["with examples"] = e.test("with examples", lambda game: shown)
-    if model := e.train_rpo(models[SFT]):
+    if last == "rpo" and (model := e.train_rpo(models[SFT])):
         models[RPO], after = model, configure_model(model, size)
         tests[RPO] = e.test(RPO, lambda game: after)
     nats = {name: e.run_part(f"English, {name}", lambda m=m: score_english(m)) for name, m in models.items()}
@@ -351,9 +351,10 @@ def tabulate_training(parts: Sequence[Mapping[str, Any]]) -> Table:
 def main() -> None:
     parser = Parser(__doc__)
     parser.add_argument("--size", choices=SIZES, default="laptop", help="how much of everything (default laptop)")
+    parser.add_argument("--stages", choices=("sft", "rpo"), default="rpo", help="the last of the trainings")
     args = parser.parse_args()
     with hide_progress_bars():
-        found = run_experiment(QUICK if args.quick else SIZES[args.size], args.out)
+        found = run_experiment(QUICK if args.quick else SIZES[args.size], args.out, args.stages)
     success, read, gains = tabulate_tests(found["tests"])
     english, costs, training = (
         tabulate_english(found["nats"]), tabulate_costs(found["parts"]), tabulate_training(found["parts"]),
