@@ -1,16 +1,18 @@
 """A language model that was not made for it learns several games of three papers: SmolLM2-135M, SFT, then RPO.
 
-    python recipes/paprika/smollm2_games.py [--quick] [--size laptop|server] [--stages sft|rpo] [--json] [--save]
+    python recipes/paprika/smollm2_games.py [--quick] [--size laptop|server] [--players NAME ...] [--json] [--save]
 
 1. *Teachers.* The reference agent of each game plays tasks of the train split.
 2. *SFT.* SmolLM2-135M-Instruct learns the teachers' wins of all games together, one epoch, without an example in the
    prompt.
 3. *RPO.* The model that SFT made plays tasks of the train split itself, as the paper does at temperature 1.5 and min-p
    0.3, and learns from a better and a worse game of each task. The reference model is SmolLM2 as it was: the round
-   began there. `--stages sft` ends before.
+   began there.
 4. *Tests.* Tasks of the test split of these games and of a game that was held out, at temperature 0.7 and min-p 0.3:
    SmolLM2 as it was, without and with examples in its prompt; after SFT; after RPO; random play and the teacher.
    Likelihood of plain English before and after (`retention.py`).
+
+`--players` tests some of these alone; without `SFT + RPO` the third step is left out.
 
 Every part is a folder under OUT, and a part that is there is not computed again, so a killed run goes on; what it cost
 is that of the attempt that finished it. `--size server` is the same with more of everything, for a machine with a GPU.
@@ -49,7 +51,11 @@ from sonde.train.training import Learning, Training
 from sonde.train.training_folder import DATA
 
 NAME = "smollm2_games"
-BASE, SFT, RPO = "as it was", "SFT", "SFT + RPO"
+PLAYERS = RANDOM, BASE, EXAMPLES, SFT, RPO, TEACHER = (
+    "random", "as it was", "with examples", "SFT", "SFT + RPO", "teacher",
+)  # fmt: skip
+PAIRED = ((SFT, EXAMPLES), (SFT, RANDOM), (RPO, SFT))
+"""Players whose success is compared, the better one first as one would hope."""
 REPLY = 16
 """Tokens of the longest answer; the teachers' have at most 14."""
 
@@ -91,7 +97,12 @@ class Size(NamedTuple):
 
 SIZES: Mapping[str, Size] = {"laptop": Size(1.0, 10, 4, 50), "server": Size(10.0, 200, 20, 150, 512)}
 QUICK = Size(0.05, 2, 2, 2)
-EXAMPLES = 2
+N_EXAMPLES = 2
+
+
+def choose_size(args: Any) -> Size:
+    size = QUICK if args.quick else SIZES[args.size]
+    return size._replace(tasks=args.tasks or size.tasks, tests=args.tests or size.tests)
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
@@ -246,22 +257,23 @@ def count_said(run: Run) -> dict[str, int]:
     return {"tokens": sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)}
 
 
-def run_experiment(size: Size, out: Path, last: str = "rpo") -> dict[str, Any]:
-    """Everything up to this stage, in order."""
+def run_experiment(size: Size, out: Path, players: Sequence[str]) -> dict[str, Any]:
+    """Everything that tests of these players need, in order."""
     e = Experiment(size, out)
-    tests = {
-        "random": e.test("random", lambda game: configure_program(game, "floor")),
-        "teacher": e.test("teacher", lambda game: configure_program(game, "reference")),
+    models = {BASE: e.source, SFT: e.train_sft()}
+    if RPO in players and (model := e.train_rpo(models[SFT])):
+        models[RPO] = model
+    agents: dict[str, Callable[[Game], Mapping[str, Any]]] = {
+        RANDOM: lambda game: configure_program(game, "floor"),
+        TEACHER: lambda game: configure_program(game, "reference"),
+        SFT: lambda _: configure_model(models[SFT], size),
+        EXAMPLES: lambda _: configure_model(e.source, size, examples=N_EXAMPLES),
+        BASE: lambda _: configure_model(e.source, size),
+        RPO: lambda _: configure_model(models[RPO], size),
     }
-    models = {SFT: e.train_sft(), BASE: e.source}
-    for name, model in models.items():
-        tests[name] = e.test(name, lambda game, model=model: configure_model(model, size))
-    shown = configure_model(e.source, size, examples=EXAMPLES)
-    tests["with examples"] = e.test("with examples", lambda game: shown)
-    if last == "rpo" and (model := e.train_rpo(models[SFT])):
-        models[RPO], after = model, configure_model(model, size)
-        tests[RPO] = e.test(RPO, lambda game: after)
     nats = {name: e.run_part(f"English, {name}", lambda m=m: score_english(m)) for name, m in models.items()}
+    tested = [name for name in agents if name in players and (name != RPO or RPO in models)]
+    tests = {name: e.test(name, agents[name]) for name in tested}
     return {"tests": tests, "nats": {name: found["nats"] for name, found in nats.items()}, "parts": rows(e.out)}
 
 
@@ -271,9 +283,6 @@ def score_english(model: str) -> dict[str, Any]:
 
 
 # --- report ----------------------------------------------------------------------------------------------------------
-
-SHOWN = ("random", BASE, "with examples", SFT, RPO, "teacher")
-PAIRED = ((SFT, "with examples"), (SFT, "random"), (RPO, SFT))
 
 
 def share_readable(e: Evaluation) -> float:
@@ -290,17 +299,18 @@ def list_names() -> list[tuple[str, str]]:
 
 def tabulate_tests(tests: Mapping[str, Mapping[str, Evaluation]]) -> list[Table]:
     """Success, readable turns and differences, by game."""
-    shown = [name for name in SHOWN if name in tests]
-    paired = [(a, b) for a, b in PAIRED if a in tests]
+    shown = [name for name in PLAYERS if name in tests]
+    models = [name for name in shown if name not in (RANDOM, TEACHER)]
+    paired = [(a, b) for a, b in PAIRED if a in tests and b in tests]
     success = [[title, *(str(tests[s][name].metrics["success"]) for s in shown)] for name, title in list_names()]
-    read = [[title, *(share_readable(tests[s][name]) for s in shown[1:-1])] for name, title in list_names()]
+    read = [[title, *(share_readable(tests[s][name]) for s in models)] for name, title in list_names()]
     gains = [
         [title, *(str(estimate_difference(tests[a][name], tests[b][name])) for a, b in paired)]
         for name, title in list_names()
     ]
     return [
         Table("success on tasks of the test split", ["", *shown], success),
-        Table("share of turns that could be read", ["", *shown[1:-1]], read),
+        Table("share of turns that could be read", ["", *models], read),
         Table("difference in success, paired by task", ["", *(f"{a} minus {b}" for a, b in paired)], gains),
     ]
 
@@ -351,10 +361,10 @@ def tabulate_training(parts: Sequence[Mapping[str, Any]]) -> Table:
 def main() -> None:
     parser = Parser(__doc__)
     parser.add_argument("--size", choices=SIZES, default="laptop", help="how much of everything (default laptop)")
-    parser.add_argument("--stages", choices=("sft", "rpo"), default="rpo", help="the last of the trainings")
+    parser.add_argument("--players", nargs="+", choices=PLAYERS, default=PLAYERS, metavar="NAME", help="who is tested")
     args = parser.parse_args()
     with hide_progress_bars():
-        found = run_experiment(QUICK if args.quick else SIZES[args.size], args.out, args.stages)
+        found = run_experiment(choose_size(args), args.out, args.players)
     success, read, gains = tabulate_tests(found["tests"])
     english, costs, training = (
         tabulate_english(found["nats"]), tabulate_costs(found["parts"]), tabulate_training(found["parts"]),
