@@ -11,6 +11,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -227,7 +228,7 @@ def made_by() -> str:
     """The command that runs this script, without where it writes."""
     script, *words = sys.argv
     kept = [w for i, w in enumerate(words) if w != "--save" and w != "--out" and words[i - 1 : i] != ["--out"]]
-    return " ".join(["python", f"recipes/paprika/{Path(script).name}", *kept])
+    return shlex.join(["python", f"recipes/paprika/{Path(script).name}", *kept])
 
 
 def as_cell(value: Any) -> Cell:
