@@ -182,9 +182,9 @@ class Experiment:
         self.size, self.out = size, out / NAME
         self.source = str(fetch_model("smollm2"))
 
-    def run_part(self, name: str, job: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """The part of this name, with its CPU seconds and the most memory until its end."""
-        return kept(self.out, {"part": name}, lambda: measure_cost(job))
+    def run_part(self, name: str, job: Callable[[], Mapping[str, Any]], **key: int) -> Mapping[str, Any]:
+        """The part of this name and `key`, with its CPU seconds and the most memory until its end."""
+        return kept(self.out, {"part": name, **key}, lambda: measure_cost(job))
 
     def list_games(self, folder: str) -> list[Trajectory]:
         """The recorded games of a folder, all that are learned from one after the other."""
@@ -211,7 +211,7 @@ class Experiment:
             here, agent = self.out / "play" / game.env, configure_model(model, self.size, playing=True)
             tasks = count_tasks(game, self.size.tasks)
             found = play_games(game, agent, here, "SFT", split="train", n_tasks=tasks, k=self.size.k, seed=1)
-            return {"games": len(found.rows), "won": sum(row.win for row in found.rows), **count_said(Run.load(here))}
+            return {"games": len(found.rows), "won": sum(row.win for row in found.rows), "tokens": count_said(here)}
 
         for game in LEARNED:
             self.run_part(f"own play, {game.name}", lambda game=game: play_own(game))
@@ -230,16 +230,17 @@ class Experiment:
         return str(self.run_part("RPO", lambda: train_model(model, training, played, self.source))["model"])
 
     def test(self, label: str, agent: Callable[[Game], Mapping[str, Any]]) -> dict[str, Evaluation]:
-        """One game of each test task, by game."""
+        """One game of each test task, by game. More tasks than before are a part of their own."""
         found: dict[str, Evaluation] = {}
         for game in (*LEARNED, HELD_OUT):
             here = self.out / "tests" / label.replace(" ", "-") / game.env
 
             def play_test(game: Game = game, here: Path = here) -> Mapping[str, Any]:
+                before = count_said(here)
                 play_games(game, agent(game), here, label, n_tasks=self.size.tests)
-                return count_said(Run.load(here))
+                return {"tokens": count_said(here) - before}
 
-            self.run_part(f"test, {label}, {game.name}", play_test)
+            self.run_part(f"test, {label}, {game.name}", play_test, tests=self.size.tests)
             found[game.name] = play_games(game, agent(game), here, label, n_tasks=self.size.tests)
         return found
 
@@ -252,9 +253,10 @@ def measure_cost(job: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
     return {**found, "cpu_seconds": round(cpu_seconds() - begun, 1), "peak_mib": round(peak)}
 
 
-def count_said(run: Run) -> dict[str, int]:
-    """The tokens that the agent sampled."""
-    return {"tokens": sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)}
+def count_said(folder: Path) -> int:
+    """The tokens that the agent sampled in the games of this folder."""
+    run = Run.load(folder) if folder.is_dir() else ()
+    return sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)
 
 
 def run_experiment(size: Size, out: Path, players: Sequence[str]) -> dict[str, Any]:
