@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 import resource
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,14 +36,15 @@ from common import Parser, Table, cpu_seconds, publish, tabulate_wins
 from retention import TEXT, compare_nats, predict_english
 from rows import kept, rows
 
-from sonde.core import AGENT, Env, Trajectory, make
+from sonde.core import AGENT, Env, Trajectory, content_hash, make, run_sync
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.metrics import Estimate, paired_difference
-from sonde.evaluation.run_evaluation import execute_run
+from sonde.evaluation.run_evaluation import rescore_run
 from sonde.models.files.fetch import fetch_model
 from sonde.models.files.saving import hide_progress_bars
 from sonde.models.hf import native_dtype
-from sonde.runs.run import RunConfig, prepare_run
+from sonde.runs.rollout import close, record_plan
+from sonde.runs.run import RunConfig, count_missing, prepare_run
 from sonde.runs.store import Run
 from sonde.train.by_name import learn
 from sonde.train.selection import SFTRule, select_pairs
@@ -92,7 +94,7 @@ class Size(NamedTuple):
     tasks: int
     k: int
     tests: int
-    batch: int = 32
+    batch: int = 64
 
 
 SIZES: Mapping[str, Size] = {"laptop": Size(1.0, 10, 4, 50), "server": Size(10.0, 200, 20, 150, 512)}
@@ -122,16 +124,35 @@ def configure_program(game: Game, role: str) -> dict[str, Any]:
     return {"name": f"agents:{getattr(game.make_env().spec, role)}"}
 
 
-def play_games(game: Game, agent: Mapping[str, Any], folder: Path, label: str, **plan: Any) -> Evaluation:
-    """Games that the folder holds are not played again."""
-    config = RunConfig(
-        env=game.make_env().config, seats={AGENT: agent}, label=label, gains=False, **{"k": 1, **plan}
-    )  # fmt: skip
-    return execute_run(prepare_run(config), folder)
+def _configure_teacher(game: Game) -> dict[str, Any]:
+    return configure_program(game, "reference")
 
 
-def count_tasks(game: Game, n: int) -> int:
-    return min(n, len(game.make_env().tasks("train")))
+def play_games(
+    games: Sequence[Game], agent: Callable[[Game], Mapping[str, Any]], folder: Path, label: str, **plan: Any
+) -> dict[str, Evaluation]:
+    """Games that the folder holds are not played again. All environments are played at once, so that a model decodes
+    the replies of all of them in one batch; one policy serves those whose agent is the same."""
+    runs = {game: prepare_run(_configure_run(game, agent(game), label, plan)) for game in games}
+    policies = {content_hash(run.policies[AGENT].config): run.policies[AGENT] for run in runs.values()}
+
+    def play(game: Game) -> None:
+        run = runs[game]
+        seats = {**run.policies, AGENT: policies[content_hash(run.policies[AGENT].config)]}
+        record_plan(
+            run.env, seats, run.tasks, run.config.make_plan(), folder / game.env, run.resolved_config, keep_open=True
+        )
+
+    with ThreadPoolExecutor(len(games)) as pool:
+        list(pool.map(play, [game for game in games if count_missing(runs[game], folder / game.env)]))
+    run_sync(close(policies))
+    return {game.name: rescore_run(run, folder / game.env) for game, run in runs.items()}
+
+
+def _configure_run(game: Game, agent: Mapping[str, Any], label: str, plan: Mapping[str, Any]) -> RunConfig:
+    found = {"k": 1, "split": "test", **plan}
+    n = min(found.pop("n_tasks"), len(game.make_env().tasks(found["split"])))
+    return RunConfig(env=game.make_env().config, seats={AGENT: agent}, label=label, gains=False, n_tasks=n, **found)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -194,10 +215,9 @@ class Experiment:
         """The teachers' games."""
 
         def play_teacher(game: Game) -> Mapping[str, Any]:
-            n = max(2, round(game.taught * self.size.taught))
-            tasks = count_tasks(game, n)
-            teacher, here = configure_program(game, "reference"), self.out / "teachers" / game.env
-            found = play_games(game, teacher, here, "teacher", split="train", n_tasks=tasks, k=-(-n // tasks))
+            n, tasks = max(2, round(game.taught * self.size.taught)), len(game.make_env().tasks("train"))
+            plan = {"split": "train", "n_tasks": min(n, tasks), "k": -(-n // tasks)}
+            found = play_games([game], _configure_teacher, self.out / "teachers", TEACHER, **plan)[game.name]
             return {"games": len(found.rows), "won": sum(row.win for row in found.rows)}
 
         for game in LEARNED:
@@ -207,14 +227,14 @@ class Experiment:
     def play(self, model: str) -> list[Trajectory]:
         """The model's own games of the train split, several of each task."""
 
-        def play_own(game: Game) -> Mapping[str, Any]:
-            here, agent = self.out / "play" / game.env, configure_model(model, self.size, playing=True)
-            tasks = count_tasks(game, self.size.tasks)
-            found = play_games(game, agent, here, "SFT", split="train", n_tasks=tasks, k=self.size.k, seed=1)
-            return {"games": len(found.rows), "won": sum(row.win for row in found.rows), "tokens": count_said(here)}
+        def play_own() -> Mapping[str, Any]:
+            agent, folder = configure_model(model, self.size, playing=True), self.out / "play"
+            plan = {"split": "train", "n_tasks": self.size.tasks, "k": self.size.k, "seed": 1}
+            found = play_games(LEARNED, lambda _: agent, folder, SFT, **plan)
+            played = [row for e in found.values() for row in e.rows]
+            return {"games": len(played), "won": sum(row.win for row in played), "tokens": count_said(folder)}
 
-        for game in LEARNED:
-            self.run_part(f"own play, {game.name}", lambda game=game: play_own(game))
+        self.run_part("own play", play_own)
         return self.list_games("play")
 
     def train_sft(self) -> str:
@@ -231,18 +251,18 @@ class Experiment:
 
     def test(self, label: str, agent: Callable[[Game], Mapping[str, Any]]) -> dict[str, Evaluation]:
         """One game of each test task, by game. More tasks than before are a part of their own."""
-        found: dict[str, Evaluation] = {}
-        for game in (*LEARNED, HELD_OUT):
-            here = self.out / "tests" / label.replace(" ", "-") / game.env
+        games, folder = (*LEARNED, HELD_OUT), self.out / "tests" / label.replace(" ", "-")
 
-            def play_test(game: Game = game, here: Path = here) -> Mapping[str, Any]:
-                before = count_said(here)
-                play_games(game, agent(game), here, label, n_tasks=self.size.tests)
-                return {"tokens": count_said(here) - before}
+        def play_tests() -> dict[str, Evaluation]:
+            return play_games(games, agent, folder, label, n_tasks=self.size.tests)
 
-            self.run_part(f"test, {label}, {game.name}", play_test, tests=self.size.tests)
-            found[game.name] = play_games(game, agent(game), here, label, n_tasks=self.size.tests)
-        return found
+        def count_played() -> Mapping[str, Any]:
+            before = count_said(folder)
+            play_tests()
+            return {"tokens": count_said(folder) - before}
+
+        self.run_part(f"test, {label}", count_played, tests=self.size.tests)
+        return play_tests()
 
 
 def measure_cost(job: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
@@ -254,9 +274,9 @@ def measure_cost(job: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def count_said(folder: Path) -> int:
-    """The tokens that the agent sampled in the games of this folder."""
-    run = Run.load(folder) if folder.is_dir() else ()
-    return sum(c.usage.completion for t in run for act in t.acts for c in act.action.completions)
+    """The tokens that the agent sampled in the runs of this folder."""
+    acts = (act for game in folder.glob("*/config.json") for t in Run.load(game.parent) for act in t.acts)
+    return sum(c.usage.completion for act in acts for c in act.action.completions)
 
 
 def run_experiment(size: Size, out: Path, players: Sequence[str]) -> dict[str, Any]:
@@ -267,7 +287,7 @@ def run_experiment(size: Size, out: Path, players: Sequence[str]) -> dict[str, A
         models[RPO] = model
     agents: dict[str, Callable[[Game], Mapping[str, Any]]] = {
         RANDOM: lambda game: configure_program(game, "floor"),
-        TEACHER: lambda game: configure_program(game, "reference"),
+        TEACHER: _configure_teacher,
         SFT: lambda _: configure_model(models[SFT], size),
         EXAMPLES: lambda _: configure_model(e.source, size, examples=N_EXAMPLES),
         BASE: lambda _: configure_model(e.source, size),
@@ -338,7 +358,7 @@ def tabulate_costs(parts: Sequence[Mapping[str, Any]]) -> Table:
 
 def _kind_of_part(name: str) -> str:
     """Without the game, where it names one."""
-    return name.rpartition(", ")[0] if "/" in name else name.partition(",")[0]
+    return name.partition(",")[0] if "/" in name else name
 
 
 def _cost_row(name: str, parts: Sequence[Mapping[str, Any]]) -> list[Any]:

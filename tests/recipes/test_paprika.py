@@ -252,14 +252,15 @@ def test_turns_that_could_be_read_of_an_evaluation(recipe: SimpleNamespace) -> N
 
 def test_costs_of_a_kind_are_added(recipe: SimpleNamespace) -> None:
     parts = [
-        {"part": "test, SFT, maze/pairs", "tokens": 100, "cpu_seconds": 2.0, "peak_mib": 10},
-        {"part": "test, SFT, best_arm/small", "tokens": 50, "cpu_seconds": 3.0, "peak_mib": 20},
-        {"part": "English, SFT", "cpu_seconds": 1.0, "peak_mib": 5},
+        {"part": "teacher, maze/pairs", "cpu_seconds": 1.0, "peak_mib": 5},
+        {"part": "teacher, best_arm/small", "cpu_seconds": 2.0, "peak_mib": 6},
+        {"part": "test, SFT", "tests": 20, "tokens": 100, "cpu_seconds": 2.0, "peak_mib": 10},
+        {"part": "test, SFT", "tests": 50, "tokens": 50, "cpu_seconds": 3.0, "peak_mib": 20},
         {"part": "SFT", "tokens": 800, "cpu_seconds": 4.0, "peak_mib": 30},
     ]
     assert recipe.smollm2_games.tabulate_costs(parts).rows == [
+        ["teacher", None, 3.0, None, 6],
         ["test, SFT", 150, 5.0, 30, 20],
-        ["English", None, 1.0, None, 5],
         ["SFT", 800, 4.0, 200, 30],
     ]
 
