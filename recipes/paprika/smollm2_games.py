@@ -152,7 +152,7 @@ def play_games(
 def _configure_run(game: Game, agent: Mapping[str, Any], label: str, plan: Mapping[str, Any]) -> RunConfig:
     found = {"k": 1, "split": "test", **plan}
     n = min(found.pop("n_tasks"), len(game.make_env().tasks(found["split"])))
-    return RunConfig(env=game.make_env().config, seats={AGENT: agent}, label=label, gains=False, n_tasks=n, **found)
+    return RunConfig(env=game.make_env().config, seats={AGENT: agent}, label=label, n_tasks=n, **found)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -326,6 +326,7 @@ def tabulate_tests(tests: Mapping[str, Mapping[str, Evaluation]]) -> list[Table]
     paired = [(a, b) for a, b in PAIRED if a in tests and b in tests]
     success = [[title, *(str(tests[s][name].metrics["success"]) for s in shown)] for name, title in list_names()]
     read = [[title, *(share_readable(tests[s][name]) for s in models)] for name, title in list_names()]
+    bits = [[title, *(_cell(tests[s][name].metrics["bits"]) for s in shown)] for name, title in list_names()]
     gains = [
         [title, *(str(estimate_difference(tests[a][name], tests[b][name])) for a, b in paired)]
         for name, title in list_names()
@@ -333,8 +334,13 @@ def tabulate_tests(tests: Mapping[str, Mapping[str, Evaluation]]) -> list[Table]
     return [
         Table("success on tasks of the test split", ["", *shown], success),
         Table("share of turns that could be read", ["", *models], read),
+        Table("bits learned about the hidden state in a game", ["", *shown], bits),
         Table("difference in success, paired by task", ["", *(f"{a} minus {b}" for a, b in paired)], gains),
     ]
+
+
+def _cell(value: Estimate | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def estimate_difference(after: Evaluation, before: Evaluation) -> Estimate:
@@ -387,12 +393,10 @@ def main() -> None:
     args = parser.parse_args()
     with hide_progress_bars():
         found = run_experiment(choose_size(args), args.out, args.players)
-    success, read, gains = tabulate_tests(found["tests"])
-    english, costs, training = (
-        tabulate_english(found["nats"]), tabulate_costs(found["parts"]), tabulate_training(found["parts"]),
-    )  # fmt: skip
-    tables = [success, read, gains, english, training, costs]
-    saved = {"": success, "_read": read, "_gains": gains, "_english": english, "_training": training, "_costs": costs}
+    tests = dict(zip(("", "_read", "_bits", "_gains"), tabulate_tests(found["tests"]), strict=True))
+    parts = {"_training": tabulate_training(found["parts"]), "_costs": tabulate_costs(found["parts"])}
+    saved = {**tests, "_english": tabulate_english(found["nats"]), **parts}
+    tables = list(saved.values())
     numbers = {"tables": [table._asdict() for table in tables], "parts": found["parts"]}
     publish(args, NAME, tables, numbers, {NAME + end: table for end, table in saved.items()})
 
