@@ -204,11 +204,12 @@ class Table(NamedTuple):
 
 def publish(
     args: argparse.Namespace, name: str, tables: Sequence[Table], numbers: Mapping[str, Any],
-    saved: Mapping[str, Table] | None = None, seeds: int = 1,
+    saved: Mapping[str, Table] | None = None, seeds: int = 1, seconds: float | None = None,
 ) -> None:  # fmt: skip
     """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers. With `--save`
-    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page."""
-    seconds = round(cpu_seconds(), 1)
+    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page. `seconds` of CPU time:
+    those of this process, unless earlier ones made a part of it."""
+    seconds = round(cpu_seconds() if seconds is None else seconds, 1)
     numbers = {**numbers, "quick": args.quick, "cpu_seconds": seconds}
     path = args.out / name / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@
 
 Every part is a folder under OUT, and a part that is there is not computed again, so a killed run goes on; what it cost
 is that of the attempt that finished it. `--size server` is the same with more of everything, for a machine with a GPU.
-Where the numbers of the training come from: `smollm2_rates.py`.
+`smollm2_rates.py` compares ways to train.
 
 Source: PAPRIKA (arXiv 2502.17543), sections 3.2, 3.3 and 4. Departures: programs teach first, since SmolLM2 wins no
 game by itself; all won games are learned from (`distinct=False`); adapters of rank 16; one training, so no spread over
@@ -398,7 +398,8 @@ def main() -> None:
     saved = {**tests, "_english": tabulate_english(found["nats"]), **parts}
     tables = list(saved.values())
     numbers = {"tables": [table._asdict() for table in tables], "parts": found["parts"]}
-    publish(args, NAME, tables, numbers, {NAME + end: table for end, table in saved.items()})
+    seconds = sum(part["cpu_seconds"] for part in found["parts"])
+    publish(args, NAME, tables, numbers, {NAME + end: table for end, table in saved.items()}, seconds=seconds)
 
 
 if __name__ == "__main__":
