@@ -207,8 +207,8 @@ def publish(
     saved: Mapping[str, Table] | None = None, seeds: int = 1, seconds: float | None = None,
 ) -> None:  # fmt: skip
     """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers. With `--save`
-    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page. `seconds` of CPU time:
-    those of this process, unless earlier ones made a part of it."""
+    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page. `seconds` of CPU
+    time: those of this process, unless earlier ones made a part of it."""
     seconds = round(cpu_seconds() if seconds is None else seconds, 1)
     numbers = {**numbers, "quick": args.quick, "cpu_seconds": seconds}
     path = args.out / name / f"{name}.json"

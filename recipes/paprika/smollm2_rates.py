@@ -16,7 +16,7 @@ from typing import Any
 from common import Parser, Table, publish
 from retention import measure_nats
 from rows import kept
-from smollm2_games import LEARNED, Game, configure_program, configure_sft, count_tasks, measure_cost, train_model
+from smollm2_games import LEARNED, Game, configure_program, configure_sft, measure_cost, train_model
 
 from sonde.core import AGENT, Trajectory, build
 from sonde.models.chat.chat import Chat
@@ -37,7 +37,7 @@ def play_teachers(share: float, unseen: int) -> tuple[list[Trajectory], dict[str
     learned: list[Trajectory] = []
     predicted: dict[str, list[Trajectory]] = {}
     for game in LEARNED:
-        n = count_tasks(game, max(2, round(game.taught * share)))
+        n = max(2, round(game.taught * share))
         played = _play(game, n + unseen)
         learned += played[:n]
         predicted[game.name] = played[n:]
