@@ -11,6 +11,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -217,11 +218,12 @@ class Table(NamedTuple):
 
 def publish(
     args: argparse.Namespace, name: str, tables: Sequence[Table], numbers: Mapping[str, Any],
-    saved: Mapping[str, Table] | None = None, seeds: int = 1,
+    saved: Mapping[str, Table] | None = None, seeds: int = 1, seconds: float | None = None,
 ) -> None:  # fmt: skip
     """Write the numbers of an experiment as JSON, and print its tables, or with `--json` the numbers. With `--save`
-    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page."""
-    seconds = round(cpu_seconds(), 1)
+    write the tables of `saved`, of so many training `seeds`, by their names for the paper's page. `seconds` of CPU
+    time: those of this process, unless earlier ones made a part of it."""
+    seconds = round(cpu_seconds() if seconds is None else seconds, 1)
     numbers = {**numbers, "quick": args.quick, "cpu_seconds": seconds}
     path = args.out / name / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +243,7 @@ def made_by() -> str:
     """The command that runs this script, without where it writes."""
     script, *words = sys.argv
     kept = [w for i, w in enumerate(words) if w != "--save" and w != "--out" and words[i - 1 : i] != ["--out"]]
-    return " ".join(["python", f"recipes/paprika/{Path(script).name}", *kept])
+    return shlex.join(["python", f"recipes/paprika/{Path(script).name}", *kept])
 
 
 def as_cell(value: Any) -> Cell:

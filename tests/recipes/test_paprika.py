@@ -30,7 +30,18 @@ from sonde.train.types import Row
 from ..train.tiny import tiny_model
 
 FOLDER = Path(__file__).parents[2] / "recipes" / "paprika"
-NAMES = ("common", "objectives", "groups", "rounds", "sizes", "retention", "smollm2", "paper", "solvers")
+NAMES = (
+    "common",
+    "objectives",
+    "groups",
+    "rounds",
+    "sizes",
+    "retention",
+    "smollm2",
+    "smollm2_games",
+    "paper",
+    "solvers",
+)
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +242,52 @@ def test_replies_that_could_be_read(recipe: SimpleNamespace) -> None:
     assert right.turns_read == right.fine.mean == 1.0
     assert right.named == {"amber": 1.0} and chatty.named == {}
     assert chatty.evaluation.kinds["unreadable"] == 5 and right.evaluation.turns_played["mean"] == 11
+
+
+def test_turns_that_could_be_read_of_an_evaluation(recipe: SimpleNamespace) -> None:
+    """An unreadable reply ends the game and is its last turn; an illegal one is marked."""
+    shown = [("unreadable", 1, {}), ("win", 5, {"invalid": (1, 2)}), ("loss", 4, {})]
+    e = SimpleNamespace(rows=[SimpleNamespace(kind=kind, turns=n, called=called) for kind, n, called in shown])
+    assert recipe.smollm2_games.share_readable(e) == pytest.approx(1 - 3 / 10)
+
+
+def test_costs_of_a_kind_are_added(recipe: SimpleNamespace) -> None:
+    parts = [
+        {"part": "teacher, maze/pairs", "cpu_seconds": 1.0, "peak_mib": 5},
+        {"part": "teacher, best_arm/small", "cpu_seconds": 2.0, "peak_mib": 6},
+        {"part": "test, SFT", "tests": 20, "tokens": 100, "cpu_seconds": 2.0, "peak_mib": 10},
+        {"part": "test, SFT", "tests": 50, "tokens": 50, "cpu_seconds": 3.0, "peak_mib": 20},
+        {"part": "SFT", "tokens": 800, "cpu_seconds": 4.0, "peak_mib": 30},
+    ]
+    assert recipe.smollm2_games.tabulate_costs(parts).rows == [
+        ["teacher", None, 3.0, None, 6],
+        ["test, SFT", 150, 5.0, 30, 20],
+        ["SFT", 800, 4.0, 200, 30],
+    ]
+
+
+def test_the_games_are_of_several_papers_and_one_is_held_out(recipe: SimpleNamespace) -> None:
+    games = recipe.smollm2_games
+    assert games.HELD_OUT.name not in {game.name for game in games.LEARNED}
+    for game in (*games.LEARNED, games.HELD_OUT):
+        assert len(game.make_env().tasks("test")) >= games.SIZES["laptop"].tests
+        assert len(game.make_env().tasks("train")) >= game.taught
+    sft, rpo = games.configure_sft(Path("a")), games.configure_rpo(Path("b"))
+    assert (sft.objective, sft.learning.encode, rpo.objective, rpo.learning.encode) == ("sft", True, "rpo", False)
+
+
+@pytest.mark.slow
+def test_smollm2_learns_from_teachers_and_goes_on(recipe: SimpleNamespace, tmp_path: Path) -> None:
+    """The second call finds everything done, at the cost of the first."""
+    games, size = recipe.smollm2_games, recipe.smollm2_games.QUICK._replace(tests=1)
+    players = [name for name in games.PLAYERS if name != games.RPO]
+    first, again = (games.run_experiment(size, tmp_path, players) for _ in range(2))
+    assert first["parts"] == again["parts"] and first["nats"] == again["nats"]
+    tables = games.tabulate_tests(again["tests"])
+    assert [row[0] for row in tables[0].rows] == [title for _, title in games.list_names()]
+    assert tables[0].heads == ["", "random", "as it was", "with examples", "SFT", "teacher"]
+    assert all(row[-1].startswith("1.000") for row in tables[0].rows if row[0].startswith("maze"))
+    assert len(games.tabulate_english(again["nats"]).rows) == 1
 
 
 def test_report_of_objectives(recipe: SimpleNamespace) -> None:
