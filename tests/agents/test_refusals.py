@@ -39,7 +39,7 @@ RANDOM = sonde.make("agents:random")
         ("user_personalization", "wordle", "agents:user_personalization: wordle"),
         ("user_personalization_floor", "wordle", "agents:user_personalization_floor: wordle"),
         ("users:persona", "wordle", "users:persona: wordle"), ("car_dealer", "wordle", "agents:car_dealer: wordle"),
-        ("car_dealer_sellers", "wordle", "agents:car_dealer_sellers: wordle"),
+        ("car_dealer_sellers", "wordle", "agents:car_dealer_sellers: env: got wordle, allowed: car_dealer"),
         ("users:buyer", "wordle", "users:buyer: wordle"),
         ("customer_service", "wordle", "agents:customer_service: wordle"),
         ("users:customer", "wordle", "users:customer: wordle"),

@@ -110,7 +110,7 @@ def row(away: float) -> list[float]:
 
 def table() -> dict[float, list[float]]:
     assert grpo.__doc__
-    lines = grpo.__doc__.partition("standard normal away")[2].splitlines()
+    lines = grpo.__doc__.partition("| s |")[2].splitlines()
     rows = [[float(x) for x in line.strip("| ").split("|")] for line in lines if line.startswith(("| 0", "| 1"))]
     return {first: rest for first, *rest in rows}
 

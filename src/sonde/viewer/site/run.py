@@ -146,7 +146,7 @@ def make_run_page(library: Library, name: str, query: Mapping[str, str], per_pag
         ],
         why_no_figures=""
         if known
-        else "This run is not evaluated; `sonde rescore` does that, and then figures are drawn.",
+        else "This run is not evaluated: run sonde rescore, and its figures are drawn here.",
         version=shelf.version,
     )
 
