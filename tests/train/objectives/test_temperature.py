@@ -100,9 +100,7 @@ def table() -> list[tuple[float, float, float, float]]:
     """Temperature, min-p and the two angles, as the docstring prints them."""
     assert grpo.__doc__
     rows = [
-        line.strip("| ").split("|")
-        for line in grpo.__doc__.partition("| s |")[0].splitlines()
-        if line.startswith("| ")
+        line.strip("| ").split("|") for line in grpo.__doc__.partition("| s |")[0].splitlines() if line.startswith("| ")
     ]
     return [tuple(map(float, row)) for row in rows if row[0].strip()[0].isdigit()]  # type: ignore[misc]
 
