@@ -144,9 +144,7 @@ def make_run_page(library: Library, name: str, query: Mapping[str, str], per_pag
             for other in library.runs
             if other is not shelf and identity(other.env_config) == identity(shelf.env_config)
         ],
-        why_no_figures=""
-        if known
-        else "This run is not evaluated: run sonde rescore, and its figures are drawn here.",
+        why_no_figures="" if known else "This run is not evaluated: run sonde rescore, and its figures are drawn here.",
         version=shelf.version,
     )
 
