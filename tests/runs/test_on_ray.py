@@ -27,7 +27,7 @@ CONFIG: dict[str, Any] = {
     "seats": {AGENT: {"name": "agents:llm", "model": FAKE}},
     "split": "train", "n_tasks": 20, "k": 4, "gains": False, "concurrency": 6,
 }  # fmt: skip
-SLOW = {**CONFIG, "seats": {AGENT: {"name": "agents:llm", "model": {**FAKE, "latency": 0.3}}}, "concurrency": 2}
+SLOW = {**CONFIG, "seats": {AGENT: {"name": "agents:llm", "model": {**FAKE, "latency": 0.3}}}, "concurrency": 2, "k": 2}
 """No part ends while the other is begun again."""
 MARK = "SONDE_TEST_MARK"
 
@@ -69,12 +69,12 @@ def test_actors_that_are_killed_lose_nothing_and_repeat_nothing(tmp_path: Path) 
             os.kill(min(alive, key=begun.index), signal.SIGKILL)
             killed += 1
     out, err = process.communicate(timeout=900)
-    assert process.returncode == 0 and "80 episodes in" in out, err
+    assert process.returncode == 0 and "40 episodes in" in out, err
     assert killed == 4 == err.count("; restarted"), err
     assert not find_actors(mark)
     stored = Run.load(folder)
-    assert (len(stored), stored.trajectories.superseded_count) == (80, 0)
-    play_run(prepare_run(config_from({**SLOW, "concurrency": 80})), tmp_path / "whole")
+    assert (len(stored), stored.trajectories.superseded_count) == (40, 0)
+    play_run(prepare_run(config_from({**SLOW, "concurrency": 40})), tmp_path / "whole")
     ours, whole = (b"".join(Run.load(tmp_path / name).canonical_lines()) for name in ("run", "whole"))
     assert ours == whole
 
