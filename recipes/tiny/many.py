@@ -291,6 +291,7 @@ def save_measurements(folder: Path) -> None:
     facts = {
         "weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
         "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
+        "tokens read": known["tokens"],
         "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60,
     }  # fmt: skip
     save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
