@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sonde._util.argument_checks import explain_wrong_argument
@@ -115,6 +116,10 @@ class Filter(ABC):
     def best_question(self) -> tuple[str, float]:
         """The answer (without answer syntax) with the highest expected gain, and that gain in bits."""
 
+    def find_best_questions(self, later: Sequence[Filter]) -> Sequence[tuple[str, float]]:
+        """`best_question` of several posteriors that follow from the same prior as this one, here one by one."""
+        return [one.best_question() for one in later]
+
     @property
     def has_questions(self) -> bool:
         """Whether `best_question` is available; False if the environment cannot list its answers."""
@@ -191,16 +196,25 @@ def information_gains(
     `truth` is `-inf` when a turn rules out the truth, which an exact filter never does. `expected=True` also compares
     each action with the best question, which costs one search per turn.
     """
-    rows: list[Gain] = []
+    path = [filter]
     for turn in turns:
-        after = filter.observe(rule_reply(turn))
-        before_p, after_p = filter.prob(hypothesis), after.prob(hypothesis)
-        truth = math.log2(after_p / before_p) if before_p > 0 and after_p > 0 else -math.inf
-        best = float(filter.best_question()[1]) if expected and filter.has_questions else None
-        asked = float(filter.expected_gain(turn.text)) if expected else None
-        rows.append(Gain(float(filter.entropy - after.entropy), truth, asked, best))
-        filter = after
-    return tuple(rows)
+        path.append(path[-1].observe(rule_reply(turn)))
+    asked = [float(f.expected_gain(turn.text)) if expected else None for f, turn in zip(path, turns, strict=False)]
+    best = _find_best_gains(path[:-1]) if expected else [None] * len(turns)
+    truth = [_log_ratio(after.prob(hypothesis), before.prob(hypothesis)) for before, after in pairwise(path)]
+    realised = [float(before.entropy - after.entropy) for before, after in pairwise(path)]
+    return tuple(map(Gain, realised, truth, asked, best))
+
+
+def _log_ratio(after: float, before: float) -> float:
+    return math.log2(after / before) if before > 0 and after > 0 else -math.inf
+
+
+def _find_best_gains(filters: Sequence[Filter]) -> Sequence[float | None]:
+    """The gain of the best question under each posterior; None where answers cannot be listed."""
+    able = [one for one in filters if one.has_questions]
+    found = iter(able[0].find_best_questions(able) if able else ())
+    return [float(next(found)[1]) if one.has_questions else None for one in filters]
 
 
 class TabularFilter(Filter):

@@ -104,6 +104,25 @@ def test_random_tables_against_the_formulas(rate: float) -> None:
             assert masses(known) == pytest.approx({h: w for h, w in weights.items() if w})
 
 
+@each("rate", [0.0, 0.1])
+def test_posteriors_searched_together_find_what_each_finds_alone(rate: float) -> None:
+    """To the last bit: what is found must not depend on which other posteriors were searched with it."""
+    rng = random.Random(5)
+    rows = {str(q): "".join(rng.choice("ynm??") for _ in range(8)) for q in range(20)}
+
+    def walk() -> list[PartitionFilter]:
+        path = [begin(rows, rate)]
+        for q in range(0, 12, 2):
+            path.append(hear(path[-1], str(q), Table.letters["ynm?"[q % 4]]))
+        return [*path, path[3]]
+
+    alone = [one.best_question() for one in walk()]
+    together, half = walk(), walk()
+    half[2].best_question()
+    assert together[0].find_best_questions(together) == half[0].find_best_questions(half) == alone
+    assert len({gain for _, gain in alone}) > 3
+
+
 def likelihood(row: str, h: int, letter: str, rate: float) -> float:
     """P(reply | hypothesis number h), for a game that goes on, over 1 - rate."""
     known = [own for own in row if own not in "?g"]

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -152,16 +152,22 @@ class _Coded:
 
 
 class _Questions:
-    """The replies to all questions, in rows of one table; `offsets[q] + code` is a column of the sums."""
+    """The replies to all questions, numbered in one row: `offsets[q] + code` is the number of a reply to question q."""
 
     def __init__(self, coded: Mapping[str, _Coded]) -> None:
         self._coded, self.texts = coded, tuple(coded)
         sizes = [len(c.replies) + _HEAD for c in coded.values()]
         self.offsets = np.cumsum([0, *sizes])
         self.shares = np.array([share for c in coded.values() for share in (*[0.0] * _HEAD, *c.shares)])
-        self.codes = (
-            np.stack([c.codes for c in coded.values()]) + self.offsets[:-1, None] if coded else np.zeros((0, 0), int)
-        ).astype(np.int32)
+
+    @cached_property
+    def _given_HN(self) -> Floats:
+        """1 where a hypothesis gives a reply, so that sums over the hypotheses are one product of matrices."""
+        size = len(next(iter(self._coded.values())).codes) if self._coded else 0
+        given_HN = np.zeros((size, int(self.offsets[-1])))
+        for offset, coded in zip(self.offsets, self._coded.values(), strict=False):
+            given_HN[np.arange(size), offset + coded.codes] = 1.0
+        return given_HN
 
     @cached_property
     def _rows(self) -> Mapping[bytes, Sequence[int]]:
@@ -171,44 +177,55 @@ class _Questions:
             rows.setdefault(coded.key, []).append(row)
         return rows
 
-    def gains(self, weights: Floats, rho: float, asked: Collection[bytes]) -> Floats:
-        """The expected gain in bits of every question, for weights that sum to 1; 0 for the splits in `asked`."""
-        alive = np.flatnonzero(weights)
-        columns, w = self.codes[:, alive], weights[alive]
-        tiled, n = columns.ravel(), int(self.offsets[-1])
-        mass = _sum_by_code(tiled, np.tile(w, len(columns)), n)
-        logs = _sum_by_code(tiled, np.tile(_times_log(w), len(columns)), n)
-        found = _expected_gains(mass, logs, self.shares, self.offsets, rho)
-        found[[row for key in asked for row in self._rows.get(key, ())]] = 0.0
-        return found
+    def gains(self, weights_BH: Floats, rho: float, asked: Sequence[Collection[bytes]]) -> Floats:
+        """The expected gain in bits of every question, `(B, Q)`, for B rows of weights that sum to 1 each; 0 for the
+        splits that row's `asked` names."""
+        alive = np.flatnonzero(weights_BH.any(0))
+        whole = 2 * len(alive) > weights_BH.shape[1]  # copying most of the table takes longer than reading all of it
+        given_HN, w_BH = (self._given_HN, weights_BH) if whole else (self._given_HN[alive], weights_BH[:, alive])
+        mass_BN, logs_BN = np.split(_round(np.concatenate([w_BH, _times_log(w_BH)])) @ given_HN, 2)
+        found_BQ = _expected_gains(mass_BN, logs_BN, self.shares, self.offsets, rho)
+        for row, keys in enumerate(asked):
+            found_BQ[row, [question for key in keys for question in self._rows.get(key, ())]] = 0.0
+        return found_BQ
 
 
-def _expected_gains(mass: Floats, logs: Floats, shares: Floats, offsets: npt.NDArray[np.int64], rho: float) -> Floats:
-    """The expected gain per message. `mass` and `logs` are the sums of w and of w log2 w over the hypotheses of each
-    reply, for weights w that sum to 1; `offsets` says where the replies of each message begin."""
+def _expected_gains(
+    mass_BN: Floats, logs_BN: Floats, shares: Floats, offsets: npt.NDArray[np.int64], rho: float
+) -> Floats:
+    """The expected gain per message, `(B, Q)`. `mass_BN` and `logs_BN` are the sums of w and of w log2 w over the
+    hypotheses of each reply, for B rows of weights w that sum to 1; `offsets` says where the replies of each message
+    begin."""
     first, sizes = offsets[:-1], np.diff(offsets)
-    unknown, goal = mass[first], mass[first + _GOAL]
-    rest, rest_logs = 1.0 - goal, np.add.reduceat(logs, first) - logs[first + _GOAL]
-    u, u_logs = np.repeat(unknown, sizes), np.repeat(logs[first], sizes)
-    other, other_logs = np.repeat(rest, sizes) - u - mass, np.repeat(rest_logs, sizes) - u_logs - logs
+    unknown, goal = mass_BN[:, first], mass_BN[:, first + _GOAL]
+    rest, rest_logs = 1.0 - goal, _sum_replies(logs_BN, first) - logs_BN[:, first + _GOAL]
+    u, u_logs = np.repeat(unknown, sizes, 1), np.repeat(logs_BN[:, first], sizes, 1)
+    other, other_logs = np.repeat(rest, sizes, 1) - u - mass_BN, np.repeat(rest_logs, sizes, 1) - u_logs - logs_BN
     chance = shares + (1.0 - shares) * rho
     # sums of w L and of w L log2(w L) over the hypotheses that go on, for each reply
-    joint = mass + rho * other + chance * u
+    joint = mass_BN + rho * other + chance * u
     inner = (
-        logs + rho * other_logs + chance * u_logs + _times_log(chance) * u + float(_times_log(np.array(rho))) * other
+        logs_BN + rho * other_logs + chance * u_logs + _times_log(chance) * u + float(_times_log(np.array(rho))) * other
     )
     after = _times_log(joint) - inner
-    joint[first] = joint[first + _GOAL] = after[first] = after[first + _GOAL] = 0.0
-    norm, left = np.add.reduceat(joint, first), np.maximum(rest, 1e-300)
+    for head in (first, first + _GOAL):
+        joint[:, head] = after[:, head] = 0.0
+    norm, left = _sum_replies(joint, first), np.maximum(rest, 1e-300)
     before = np.log2(left) - rest_logs / left
-    gain = np.maximum(0.0, before - np.add.reduceat(after, first) / np.where(norm > 0.0, norm, 1.0))
+    gain = np.maximum(0.0, before - _sum_replies(after, first) / np.where(norm > 0.0, norm, 1.0))
     gain = np.where(norm > 0.0, gain, 0.0) * np.maximum(0.0, rest - unknown)
     return np.maximum(0.0, gain - _times_log(goal) - _times_log(rest))
 
 
-def _sum_by_code(codes: npt.NDArray[Any], values: Floats, n: int) -> Floats:
-    """The sum of the values of each of n codes."""
-    return np.bincount(codes, values, n).astype(np.float64)
+def _sum_replies(values_BN: Floats, first: npt.NDArray[np.int64]) -> Floats:
+    """The sum over the replies of each message."""
+    return np.add.reduceat(values_BN, first, 1)
+
+
+def _round(x: Floats) -> Floats:
+    """Multiples of 2^-48, whose sums float64 holds exactly up to 32: they come out the same in any order, in batches of
+    any size and on any machine. No sum is off by more than 2^-49 per hypothesis."""
+    return np.rint(x * 2.0**48) * 2.0**-48
 
 
 def _times_log(x: Floats) -> Floats:
@@ -294,26 +311,38 @@ class PartitionFilter(Filter):
         if not coded.splits or coded.key in self._asked:
             return 0.0
         n, shares = len(coded.replies) + _HEAD, np.array([*[0.0] * _HEAD, *coded.shares])
-        mass = _sum_by_code(coded.codes, self._weights, n)
-        logs = _sum_by_code(coded.codes, _times_log(self._weights), n)
-        return float(_expected_gains(mass, logs, shares, np.array([0, n]), self._prior.rho)[0])
+        mass, logs = (
+            np.bincount(coded.codes, _round(w), n).astype(np.float64)[None]
+            for w in (self._weights, _times_log(self._weights))
+        )
+        return float(_expected_gains(mass, logs, shares, np.array([0, n]), self._prior.rho)[0, 0])
 
     def question_gains(self) -> Mapping[str, float]:
         """The expected gain of every known question."""
-        questions = self._prior.questions
-        gains = questions.gains(self._weights, self._prior.rho, self._asked)
-        return dict(zip(questions.texts, gains.tolist(), strict=True))
+        gains_BQ = self._compute_question_gains([self])
+        return dict(zip(self._prior.questions.texts, gains_BQ[0].tolist(), strict=True))
 
     def best_question(self) -> tuple[str, float]:
-        if self._best is None:
-            self._best = self._search_best()
-        return self._best
+        return self.find_best_questions([self])[0]
 
-    def _search_best(self) -> tuple[str, float]:
+    def find_best_questions(self, later: Sequence[Filter]) -> Sequence[tuple[str, float]]:
+        mine = cast("Sequence[PartitionFilter]", later)
+        new = {id(one): one for one in mine if one._best is None}
+        gains_BQ = self._compute_question_gains([*new.values()]).tolist() if new else ()
+        for one, gains in zip(new.values(), gains_BQ, strict=True):
+            one._best = one._choose_best(gains)
+        return [best for one in mine if (best := one._best) is not None]
+
+    def _compute_question_gains(self, filters: Sequence[PartitionFilter]) -> Floats:
+        """The expected gains of all questions under every one of the posteriors, `(B, Q)`."""
+        weights_BH = np.stack([one._weights for one in filters])
+        return self._prior.questions.gains(weights_BH, self._prior.rho, [one._asked for one in filters])
+
+    def _choose_best(self, gains: Sequence[float]) -> tuple[str, float]:
         """Guess the most likely hypothesis, unless a question gains more."""
         best = self.answers.guess(self.lead)
         gain = self.expected_gain(self._prior.say(best))
-        for question, found in self.question_gains().items():
+        for question, found in zip(self._prior.questions.texts, gains, strict=True):
             if found > gain + 1e-9:
                 best, gain = question, found
         return best, gain
