@@ -128,11 +128,13 @@ def train_demo(folder: Path, size: DemoSize) -> list[Path]:
     return tests + [_test_learner(folder, str(trained / MODEL), "after", t, size.tests) for t in TEMPERATURES]
 
 
-def train_learner(folder: Path, steps: int, seed: int = 0, callbacks: Sequence[Any] = ()) -> Path:
-    """GRPO with the settings that `sonde train` chooses; the folder of the model."""
+def train_learner(
+    folder: Path, steps: int, seed: int = 0, lr: float | None = None, callbacks: Sequence[Any] = ()
+) -> Path:
+    """GRPO with the settings that `sonde train` chooses, or at another rate; the folder of the model."""
     env = make(LEARNER.env, preset=LEARNER.preset)
     known = choose_training("grpo", read_model_facts(LEARNER.name), find_device(), [env])
-    settings = replace(known.settings, folder=str(folder), max_steps=steps, seed=seed)
+    settings = replace(known.settings, folder=str(folder), max_steps=steps, seed=seed, lr=lr or known.settings.lr)
     games = hold_out_tasks([Game(env, env.tasks("train"), env.name)], known.online.eval_split)
     return learn_online(LEARNER.name, replace(known, settings=settings), games, resume=True, callbacks=callbacks).model
 
