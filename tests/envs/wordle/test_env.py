@@ -192,6 +192,18 @@ def test_words_outside_the_list_are_errors(hidden: object) -> None:
         ENV.task(hidden)
 
 
+@each("word", ["Toast", "toas", "toasté", "", None])
+def test_other_secrets_are_words_too(word: object) -> None:
+    with pytest.raises(UserError, match=r"wordle: hidden: got .* a word of 5 letters"):
+        ENV.task({"word": word})
+
+
+def test_the_code_of_lmrl_accepts_no_other_secret() -> None:
+    assert Wordle(preset="lmrl").task({"word": "zzzza"}).public["foreign"] is True
+    with pytest.raises(UserError, match="hidden"):
+        Wordle(preset="lmrl", rules="code").task({"word": "zzzza"})
+
+
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
