@@ -249,7 +249,7 @@ _RULES = tuple(str(rule) for rule in range(256))
 def _check_rows(name: str, rows: object) -> tuple[str, ...]:
     """Rows of cells, or a `UserError` that names the field."""
     if not isinstance(rows, list | tuple) or not 1 <= len(cast("Sequence[Any]", rows)) <= 5:
-        raise invalid(f"cellular_automata: {name}", rows, "a list of 1 to 5 rows")
+        raise invalid(f"cellular_automata: {name}", cast("object", rows), "a list of 1 to 5 rows")
     for row in cast("Sequence[Any]", rows):
         if not isinstance(row, str) or not 3 <= len(row) <= 32 or set(row) - {"0", "1"}:
             raise invalid(f"cellular_automata: {name}: row", row, "3 to 32 cells, each 0 or 1, as text")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import add
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
@@ -118,15 +118,15 @@ class Wordle(CertainEnv[State], AnswerTags):
     def task(self, hidden: Json) -> Task:
         """`"toast"`: one of the preset's answer words, in lower case. `{"word": "welch"}` may be any other word too,
         of which there are no exact beliefs."""
-        any_word = isinstance(hidden, Mapping) and set(hidden) == {"word"}
-        word, lengths = hidden["word"] if any_word else hidden, _PRESETS[self.preset].lengths
+        lengths = _PRESETS[self.preset].lengths
+        given = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        free = set(given) == {"word"} and not (self._is_lmrl and self._is_code)  # whose guesses are words of its list
+        word = cast("Any", given["word"] if free else hidden)
         is_word = isinstance(word, str) and len(word) in lengths and re.fullmatch("[a-z]+", word)
         known = is_word and word in self._secret_words(len(word))
-        if not known and not (any_word and is_word and not (self._is_lmrl and self._is_code)):
-            allowed = (
-                f"{'a' if any_word else 'an answer'} word of {', '.join(map(str, lengths))} letters, in lower case"
-            )
-            raise invalid("wordle: hidden", hidden, allowed)
+        if not known and not (free and is_word):
+            allowed = f"{'a' if free else 'an answer'} word of {', '.join(map(str, lengths))} letters, in lower case"
+            raise invalid("wordle: hidden", cast("object", hidden), allowed)
         return self._task(word, "custom", 0, EMPTY if known else {"foreign": True})
 
     def _task(self, word: str, split: str, index: int, more: Mapping[str, Json] = EMPTY) -> Task:
