@@ -108,6 +108,10 @@ def test_entries_of_lists_say_what_is_played() -> None:
     assert (game.env, game.split, game.n_tasks, game.tasks_file) == (
         {"name": "wordle", "preset": "lmrl"}, "train", 3, "x",
     )  # fmt: skip
+    with pytest.raises(
+        UserError, match=r"wordle: unknown name 'task_file' \(did you mean 'tasks_file'\?\); known: max_"
+    ):
+        GameConfig.from_entry({"name": "wordle", "task_file": "x"})
     few = GameConfig.from_entry({"name": "maze", "preset": "umaze", "n_tasks": 99})
     with pytest.raises(UserError, match="n_tasks: got 99, allowed: 1 to 6"):
         few.select_tasks(few.make_env())
