@@ -103,7 +103,8 @@ def test_word_lists_and_cities(tmp_path: Path) -> None:
     [
         ("x.json", "{", "x.json"), ("x.json", {"train": []}, "'eval'"), ("x.json", [], "holds no tasks"),
         ("x.json", ["zzzzzzzz"], "row 0"), ("x.csv", "a", "ending in .json or .txt"),
-        ("x.json", {"test": [], "more": 1}, "got test, more, allowed: a list of setups"),
+        ("x.json", {"test": [], "more": 1}, "got the lists test, allowed: a list of setups"),
+        ("x.json", 7, "got no list, allowed: a list of setups"),
     ],
 )  # fmt: skip
 def test_bad_files_are_named(tmp_path: Path, name: str, content: Any, message: str) -> None:

@@ -128,7 +128,8 @@ def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Jso
         return cast("Sequence[Json]", found)
     key = SPLITS.get(split, split)
     if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
-        got = ", ".join(found) if isinstance(found, Mapping) else type(found).__name__
+        lists = [name for name, rows in found.items() if isinstance(rows, list)] if isinstance(found, Mapping) else []
+        got = f"the lists {', '.join(lists)}" if lists else "no list"
         raise UserError(f"tasks_file: {path}: got {got}, allowed: a list of setups, or a mapping with a list {key!r}")
     return [_parse_row(env, row, path, i) for i, row in enumerate(found[key])]
 
