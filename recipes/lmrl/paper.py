@@ -410,6 +410,8 @@ def main() -> None:
         print(json.dumps(found))
         return
     tables = make_tables(found)
+    if args.quick is not None:
+        print("Quick: games of six turns and trainings of two steps. These numbers show that every step runs, no more.")
     show_tables(tables)
     if args.save and args.quick is None:
         for name, (columns, rows) in tables.items():

@@ -17,7 +17,9 @@ from pathlib import Path
 from handover import player_config
 
 import sonde
-from sonde.core import UserError, build, run_sync
+from sonde.cli.estimate import PlannedPlay, print_estimate
+from sonde.cli.terminal import out
+from sonde.core import UserError, build, default_policies, run_sync
 from sonde.evaluation import metrics
 from sonde.evaluation.failure_kinds import MEASURES, label_run, summarise_failures
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -42,14 +44,26 @@ def label_player(name: str, args: argparse.Namespace) -> list[Cell]:
     return [name, str(score), *(None if found[of] is None else str(found[of]) for of in MEASURES)]
 
 
+def plan_player(name: str, args: argparse.Namespace) -> PlannedPlay:
+    """A player's episodes, to estimate their cost."""
+    env = sonde.make("movie_recommendation")
+    task, *more = env.tasks("test")[: args.tasks]
+    seats = {**default_policies(env), "agent": build(player_config(name, args.base_url, env))}
+    return PlannedPlay(env, seats, task, (1 + len(more)) * args.k, name=name)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--players", default=PLAYERS, help="agents or models, with commas between them")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
     parser.add_argument("--tasks", type=int, default=100, help="test tasks")
     parser.add_argument("--k", type=int, default=1, help="episodes per task")
+    parser.add_argument("--dry-run", action="store_true", help="only estimate the number of calls and tokens")
     parser.add_argument("--save", action="store_true", help="keep the table for the page of the paper")
     args = parser.parse_args()
+    if args.dry_run:
+        print_estimate([plan_player(name, args) for name in args.players.split(",")], out, as_json=False)
+        return
     columns = ["player", "score", *MEASURES]
     rows = [label_player(name, args) for name in args.players.split(",")]
     for row in rows:

@@ -2,6 +2,7 @@
 
     python recipes/mtp/handover.py [--first AGENT|MODEL] [--then AGENT|MODEL] [--env NAME] [--turns 0,5,10,11]
     python recipes/mtp/handover.py --first http:SMALL --then http:LARGE --base-url http://localhost:8000/v1 --tasks 50
+    python recipes/mtp/handover.py --first http:SMALL --then http:LARGE --base-url http://localhost:8000/v1 --dry-run
 
 `--first` plays the turns below t, `--then` the others (`agents:switch`), for every t from 0 (`--then` alone) to the
 number of turns (`--first` alone); with --both also in the reverse order. A player is an agent of sonde or a model in
@@ -21,14 +22,16 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sonde
+from sonde.cli.estimate import PlannedPlay, print_estimate
 from sonde.cli.players import model_config
-from sonde.core import Env, Policy, UserError, build, invalid, names, run_sync
+from sonde.cli.terminal import out
+from sonde.core import Env, Policy, UserError, build, default_policies, invalid, names, run_sync
 from sonde.evaluation import metrics
 from sonde.evaluation.metrics import Estimate
 from sonde.runs.rollout import Plan, collect_trajectories
@@ -71,6 +74,17 @@ def draw_curve(env: Env[Any], first: str, then: str, turns: Sequence[int], args:
     ]
 
 
+def plan_curve(
+    env: Env[Any], first: str, then: str, turns: Sequence[int], args: argparse.Namespace
+) -> Iterator[PlannedPlay]:
+    """The episodes of a curve, to estimate their cost: as `draw_curve` plays them."""
+    task, *more = env.tasks("test")[: args.tasks]
+    for turn in sorted({*turns, env.spec.max_turns}):
+        players = {"first": player_config(first, args.base_url, env), "then": player_config(then, args.base_url, env)}
+        seats = {**default_policies(env), "agent": build({"name": "agents:switch", **players, "turn": turn})}
+        yield PlannedPlay(env, seats, task, (1 + len(more)) * args.k, name=f"{first}, then {then}, turn {turn}")
+
+
 def player_config(name: str, base_url: str | None, env: Env[Any]) -> dict[str, Any]:
     """The configuration of a player: an agent of sonde by its name, or a language model in the agent's seat."""
     if name in names("agents"):
@@ -111,6 +125,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--both", action="store_true", help="also the other way round")
     parser.add_argument("--tasks", type=int, default=1000, help="test tasks")
     parser.add_argument("--k", type=int, default=1, help="episodes per task")
+    parser.add_argument("--dry-run", action="store_true", help="only estimate the number of calls and tokens")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--figure", type=Path, help="also write the curves to this SVG file")
     parser.add_argument("--save", help="keep the table for the page of the paper under this name")
@@ -122,6 +137,10 @@ def main() -> None:
     env = sonde.make(args.env)
     turns = read_turns(args.turns, env.spec.max_turns)
     pairs = [(args.first, args.then)] + [(args.then, args.first)] * args.both
+    if args.dry_run:
+        planned = [play for first, then in pairs for play in plan_curve(env, first, then, turns, args)]
+        print_estimate(planned, out, args.json)
+        return
     curves = {f"{first}, then {then}": draw_curve(env, first, then, turns, args) for first, then in pairs}
     if args.json:
         cells = {

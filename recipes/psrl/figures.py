@@ -3,6 +3,7 @@
     python recipes/psrl/figures.py 7                                     classic agents, 1,000 trials
     python recipes/psrl/figures.py 7 --model oracle                      and LLM-PSRL with exact and flawed oracles
     python recipes/psrl/figures.py 7 --model http:NAME --base-url http://localhost:8000/v1 [--agents llm_psrl,psrl]
+    python recipes/psrl/figures.py 7 --model http:NAME --base-url http://localhost:8000/v1 --dry-run    # calls, tokens
 
 Agents, environments, temperatures and numbers of trials are the paper's where it states them; prompts are ours unless
 --prompts names a folder with others (`sonde prompts agents:llm_psrl --out FOLDER` writes ours for you to change; see
@@ -26,8 +27,10 @@ from typing import Any, NamedTuple
 from trials import PAPER, Row, Table, bandit_table, measure_agent, regret_table, show_tables
 
 import sonde
+from sonde.cli.estimate import PlannedPlay, print_estimate
 from sonde.cli.players import model_config
-from sonde.core import UserError, build, invalid, run_sync
+from sonde.cli.terminal import out
+from sonde.core import UserError, build, default_policies, invalid, run_sync
 
 
 class Agent(NamedTuple):
@@ -244,6 +247,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--trials", type=int, help="of language models, by default the paper's number")
     parser.add_argument("--classic", type=int, help="trials of classic agents, by default --trials, or else 1,000")
     parser.add_argument("--seed", type=int, default=0, help="world seed")
+    parser.add_argument("--dry-run", action="store_true", help="only estimate the number of calls and tokens")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--save", action="store_true", help="keep the tables for the page of the paper")
     args = parser.parse_args()
@@ -282,26 +286,44 @@ def _can_play(agent: Agent, model: str | None) -> bool:
     return model is not None and not agent.flaw
 
 
-def play_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> Row:
-    """Play a row of the figure and measure it."""
+def count_trials(figure: Figure, agent: Agent, args: argparse.Namespace) -> int:
+    return args.trials or figure.trials if needs_model(agent) else args.classic or args.trials or figure.classic
+
+
+def make_player(figure: Figure, agent: Agent, args: argparse.Namespace) -> Any:
+    """The agent of a row, with its model if it needs one."""
     settings = dict(agent.settings)
-    trials = args.trials or figure.trials if needs_model(agent) else args.classic or args.trials or figure.classic
     if args.model == "oracle" and agent.name == "llm_psrl" and figure.env == _WORDLE:
         settings["prior"] = "worlds"
     if needs_model(agent):
         settings |= {"prompts": args.prompts} if args.prompts else {}
         settings["model"] = build({**model_config(args.model, args.base_url), **agent.flaw})
+    return sonde.make(f"agents:{agent.name}", **settings)
+
+
+def play_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> Row:
+    """Play a row of the figure and measure it."""
+    player = make_player(figure, agent, args)
     try:
-        player = sonde.make(f"agents:{agent.name}", **settings)
-        return measure_agent(build({**figure.env, **agent.env}), agent.label, player, trials, args.seed)
+        env = build({**figure.env, **agent.env})
+        return measure_agent(env, agent.label, player, count_trials(figure, agent, args), args.seed)
     finally:
-        if needs_model(agent):
-            run_sync(settings["model"].close())
+        run_sync(player.close())
+
+
+def plan_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> PlannedPlay:
+    """The trials of a row, to estimate their cost."""
+    env = build({**figure.env, **agent.env})
+    seats = {**default_policies(env), "agent": make_player(figure, agent, args)}
+    return PlannedPlay(env, seats, env.tasks("test")[0], count_trials(figure, agent, args), args.seed, agent.label)
 
 
 def main() -> None:
     args = parse_arguments()
     figure = FIGURES[args.figure]
+    if args.dry_run:
+        print_estimate([plan_row(figure, agent, args) for agent in choose_agents(figure, args)], out, args.json)
+        return
     rows = [play_row(figure, agent, args) for agent in choose_agents(figure, args)]
     played = f"model {args.model}" if args.model else "classic agents"
     show_tables(f"{PAPER}, {args.figure}: {figure.title}; {played}", figure.tables, rows, args)

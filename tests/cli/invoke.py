@@ -7,6 +7,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+import sonde.cli.terminal  # noqa: F401  here, not in the first test: a console keeps the COLUMNS that it is made under
 from sonde.cli.app import app
 from sonde.core import SondeError
 

@@ -78,13 +78,18 @@ def test_a_file_is_of_one_environment_or_of_all() -> None:
     assert tasks_file_of(files[:2], maze) == "a.json" and tasks_file_of(files[2:], maze) == "b.json"
     assert tasks_file_of(["x=y.json"], maze) == "x=y.json", "a file's name may have that sign too"
     check_tasks_files(files, [maze])
-    for wrong, message in ((["wordle=a.json"], "--tasks-file: unknown name 'wordle'"), (["a", "b"], "one FILE")):
+    Path("x=y.json").write_text("[]")
+    check_tasks_files(["x=y.json"], [maze])
+    for wrong, message in (
+        (["wordle=a.json"], "--tasks-file: unknown name 'wordle'"), (["a", "b"], "one FILE"),
+        (["mase=a.json"], "--tasks-file: unknown name 'mase' .*did you mean 'maze'"),
+    ):  # fmt: skip
         with pytest.raises(UserError, match=message):
             check_tasks_files(wrong, [maze])
 
 
 def test_tasks_of_files_are_played() -> None:
-    both = {"train": [{"agent": "an animal", "env": "elephant"}], "eval": [{"agent": "a tool", "env": "hammer"}]}
+    both = {"train": [{"agent": "an animal", "env": "starling"}], "eval": [{"agent": "a place", "env": "Eiffel Tower"}]}
     Path("20q.json").write_text(json.dumps(both))
     Path("maze.json").write_text(json.dumps([{"start": [1, 1], "goal": [3, 3]}]))
     files = ["--tasks-file", "twenty_questions=20q.json", "--tasks-file", "maze=maze.json"]
@@ -93,7 +98,7 @@ def test_tasks_of_files_are_played() -> None:
     assert found["twenty_questions:paprika"]["tasks_file"] == "20q.json" and "tasks_file" not in found["wordle:paprika"]
     run("rollout", "twenty_questions", "trained", "--agent", "random", "--tasks-file", "20q.json")
     (t,) = Run.load("trained")
-    assert t.task.hidden["topic"] == "elephant"  # type: ignore[index]
+    assert t.task.hidden == "starling"
     assert has_splits("20q.json") and not has_splits("maze.json") and not has_splits("none.json")
 
 
@@ -103,6 +108,10 @@ def test_entries_of_lists_say_what_is_played() -> None:
     assert (game.env, game.split, game.n_tasks, game.tasks_file) == (
         {"name": "wordle", "preset": "lmrl"}, "train", 3, "x",
     )  # fmt: skip
+    with pytest.raises(
+        UserError, match=r"wordle: unknown name 'task_file' \(did you mean 'tasks_file'\?\); known: max_"
+    ):
+        GameConfig.from_entry({"name": "wordle", "task_file": "x"})
     few = GameConfig.from_entry({"name": "maze", "preset": "umaze", "n_tasks": 99})
     with pytest.raises(UserError, match="n_tasks: got 99, allowed: 1 to 6"):
         few.select_tasks(few.make_env())
@@ -179,8 +188,8 @@ def test_a_training_on_data_of_ones_own() -> None:
 
 def test_a_pipeline_plays_the_tasks_of_files() -> None:
     pytest.importorskip("torch")
-    both = {"train": [{"agent": "an animal", "env": t} for t in ("elephant", "guitar")],
-            "eval": [{"agent": "a tool", "env": "hammer"}]}  # fmt: skip
+    both = {"train": [{"agent": "an animal", "env": t} for t in ("starling", "living room")],
+            "eval": [{"agent": "a tool", "env": "Eiffel Tower"}]}  # fmt: skip
     Path("20q.json").write_text(json.dumps(both))
     model = ["--model", "sonde-tiny-twenty_questions", "--settings", "tiny", "--out", "p"]
     args = ["paprika", "twenty_questions", *model]

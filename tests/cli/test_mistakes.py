@@ -60,7 +60,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["list", "env"], "kind: unknown name 'env' (did you mean 'envs'?)"),
         (["compare", "a", "b"], "a: no such run folder"), (["report", "a"], "a: no such run folder"),
         (["report", "."], ".: no evaluation.json"), (["report"], "folders"),
-        (["export", "a", "b"], "a is not a run folder"), (["rescore", "a"], "a is not a run folder"),
+        (["export", "a", "b"], "a is not a run folder"), (["rescore", "a"], "run folder (no such file or folder)"),
         (["rollout", "mastermind"], "folder"), (["play", "masterminf"], "did you mean 'mastermind'"),
         (["play", "mastermind", "--task", "500"], "--task: got 500, allowed: 0 to 499"),
         (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"), (["evil"], "evil"),

@@ -379,6 +379,18 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
         (
+            ["train", "sft", "chats.jsonl", "--split", "dev", "--model", "model", "--out", "o"],
+            "--split: allowed: with environments, or with data that has splits",
+        ),
+        (
+            ["train", "ppo", "chats.jsonl", "--model", "model", "--out", "o"],
+            "sources: got 'chats.jsonl', allowed: environments, since ppo learns while it plays; --settings tiny_ppo",
+        ),
+        (
+            ["train", "grpo", "chats.jsonl", "--model", "model", "--out", "o"],
+            "sources: got 'chats.jsonl', allowed: environments, since grpo learns while it plays",
+        ),
+        (
             ["train", "sft", "x", "--model", "model", "--out", "o", "--settings", "big"],
             "--settings: unknown name 'big'",
         ),
@@ -438,6 +450,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
+    Path("chats.jsonl").write_text("{}")
     assert message in failure(*args)
     assert not Path("p").exists(), "nothing was begun"
 

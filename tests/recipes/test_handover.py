@@ -52,6 +52,13 @@ def test_the_table_is_by_turn() -> None:
     assert [line.split()[0] for line in lines[2:]] == ["10", "11"]
 
 
+def test_a_dry_run_estimates_every_turn_and_plays_none() -> None:
+    models = ("--first", "http:a", "--then", "http:b", "--base-url", "http://localhost:1/v1")
+    found = json.loads(run_recipe(*models, "--turns", "0,10", "--tasks", "50", "--dry-run", "--json"))
+    assert [row["environment"] for row in found] == [f"http:a, then http:b, turn {t}" for t in (0, 10, 11)]
+    assert {(row["episodes"], row["calls"]) for row in found} == {(50, 50 * 11)}
+
+
 def test_a_turn_that_is_none_is_refused() -> None:
     command = [sys.executable, str(RECIPE), "--turns", "12"]
     done = subprocess.run(command, text=True, capture_output=True, check=False)

@@ -128,6 +128,14 @@ def test_roles_recipe_names_the_flawed_role() -> None:
     }  # fmt: skip
 
 
+def test_a_dry_run_estimates_every_row() -> None:
+    model = ("--model", "http:a", "--base-url", "http://localhost:1/v1")
+    found = json.loads(run_recipe("figures.py", "4", *model, "--dry-run", "--json"))
+    calls = {row["environment"]: (row["episodes"], row["calls"]) for row in found}
+    assert calls["LLM-PSRL, sampling at 1.2"] == (20, 20 * 100 * 3), "three calls to a pull"
+    assert calls["UCB1"] == (1000, 0) and len(calls) == 9
+
+
 def test_every_saved_table_is_one_of_a_figure() -> None:
     """The page of the paper shows them; none is left over from an older recipe."""
     sys.path.append(str(FOLDER))

@@ -88,6 +88,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ({"env": {"name": "mastermind", "length": "4"}}, "mastermind: length: got '4', allowed: a whole number"),
         ({"env": {"name": "mastermind", "size": 4}}, "mastermind: unknown name 'size'"),
         ({"seats": {AGENT: "random"}}, "seats.agent: got 'random', allowed: a mapping"),
+        ({"seats": {AGENT: {"name": "entropy"}}}, "seats.agent.name: got 'entropy', allowed: .*agents:entropy"),
         ({"seats": {AGENT: {"name": "mastermind"}}}, "seats.agent: 'mastermind' is not a policy"),
         ({"seats": {AGENT: {"name": "models:fake", "script": ["x"]}}}, "seats.agent: 'models:fake' is not a policy"),
         ({"seats": {}}, "no policy for seat 'agent'"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sonde
-from sonde.core import UserError
+from sonde.core import Episode, UserError
 from sonde.evaluation.run_evaluation import execute_run, reopen_run
 from sonde.runs.run import config_from, prepare_run, read_config
 from sonde.runs.store import Run
@@ -50,6 +51,40 @@ def test_scenarios_of_customer_service_and_murder_mystery_are_foreign(tmp_path: 
         assert env.filter(task.public) is None
 
 
+@each(
+    "name, rows, hidden",
+    [
+        ("wordle", ["Toast", "boost"], ["toast", "boost"]), ("mastermind", ["0452", "1969"], ["0452", "1969"]),
+        (
+            "cellular_automata",
+            ["Input 1: 0 1 0 1\nOutput 1: 1 1 1 1\n\nInput 2: 1 0 1 1 0\nOutput 2: 1 1 1 1 1"],
+            [{"rule": 108, "inputs": ("0101", "10110")}],
+        ),
+    ],
+)  # fmt: skip
+def test_puzzles_of_a_game_configuration(tmp_path: Path, name: str, rows: list[str], hidden: list[Any]) -> None:
+    content = {"max_turns": 6, "eval": [{"agent": "what is shown", "env": row} for row in rows]}
+    assert [t.hidden for t in read_tasks(file(tmp_path, "game.json", content), sonde.make(name))] == hidden
+
+
+def test_rows_that_no_rule_makes_are_named(tmp_path: Path) -> None:
+    content = {"eval": [{"agent": "", "env": "Input 1: 0 0 0\nOutput 1: 0 1 0"}]}
+    with pytest.raises(UserError, match=r"row 0: cellular_automata: outputs: got .*what one rule makes"):
+        read_tasks(file(tmp_path, "game.json", content), sonde.make("cellular_automata"))
+
+
+def test_wordle_plays_words_outside_its_answers_without_beliefs(tmp_path: Path) -> None:
+    env = sonde.make("wordle")
+    with pytest.warns(
+        UnknownTopicWarning, match=r'do not know 1 of 2 topics, the first \{"word": "zzzza"\}; they have'
+    ):
+        strange, known = read_tasks(file(tmp_path, "words.txt", "ZZZZA\ntoast\n"), env)
+    assert env.filter(strange.public) is None and env.filter(known.public) is not None
+    assert known.hidden == env.task("toast").hidden and known.public == env.task("toast").public
+    won = Episode.begin(env, strange).step("<answer>zzzza</answer>").outcome
+    assert won is not None and won.kind == "win"
+
+
 def test_word_lists_and_cities(tmp_path: Path) -> None:
     with pytest.warns(UnknownTopicWarning, match=r'the rules do not know 1 of 2 topics, the first .*"zyzzyva"'):
         words = read_tasks(
@@ -68,7 +103,8 @@ def test_word_lists_and_cities(tmp_path: Path) -> None:
     [
         ("x.json", "{", "x.json"), ("x.json", {"train": []}, "'eval'"), ("x.json", [], "holds no tasks"),
         ("x.json", ["zzzzzzzz"], "row 0"), ("x.csv", "a", "ending in .json or .txt"),
-        ("x.txt", "toast", "wordle reads no word lists"), ("x.json", CONFIG, "wordle reads no game configurations"),
+        ("x.json", {"test": [], "more": 1}, "got the lists test, allowed: a list of setups"),
+        ("x.json", 7, "got no list, allowed: a list of setups"),
     ],
 )  # fmt: skip
 def test_bad_files_are_named(tmp_path: Path, name: str, content: Any, message: str) -> None:
@@ -76,9 +112,27 @@ def test_bad_files_are_named(tmp_path: Path, name: str, content: Any, message: s
         read_tasks(file(tmp_path, name, content), sonde.make("wordle"))
 
 
+@each("name, content", [("x.txt", "toast"), ("x.json", CONFIG)])
+def test_an_environment_without_such_files_is_named(tmp_path: Path, name: str, content: Any) -> None:
+    with pytest.raises(UserError, match=r"maze reads no (word lists|game configurations); allowed: .*wordle"):
+        read_tasks(file(tmp_path, name, content), sonde.make("maze"))
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no file"):
         read_tasks(tmp_path / "none.json", sonde.make("wordle"))
+
+
+@each("seats, warns", [({}, True), ({"user": {"name": "users:llm", "model": {"name": "models:fake"}}}, False)])
+def test_rules_that_know_no_topic_of_a_file_are_told_of(tmp_path: Path, seats: Any, warns: bool) -> None:
+    path = file(tmp_path, "words.txt", "zyzzyva\nzzxjoanw\n")
+    env = {"name": "twenty_questions", "preset": "delta_belief"}
+    config = {"env": env, "seats": {"agent": {"name": "agents:random"}, **seats}, "tasks_file": str(path)}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        prepare_run(config_from(config))
+    found = [str(one.message) for one in told if one.category is UnknownTopicWarning]
+    assert bool(found) is warns and all("the rules know none of the 2 topics" in text for text in found)
 
 
 def test_a_run_over_a_file_can_be_opened_again_and_has_no_scale(tmp_path: Path) -> None:

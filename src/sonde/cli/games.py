@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde.core import AGENT, build, invalid, names, unknown
@@ -77,7 +78,7 @@ def check_tasks_files(files: Sequence[str] | None, configs: Iterable[Mapping[str
     of_all: list[str] = []
     for text in files or ():
         of, sign, _ = text.partition("=")
-        if not sign or of.partition(":")[0] not in names("envs"):
+        if not sign or (of.partition(":")[0] not in names("envs") and Path(text).exists()):
             of_all.append(text)
         elif of not in played:
             raise unknown("--tasks-file", of, played)

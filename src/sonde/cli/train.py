@@ -204,6 +204,8 @@ class TrainCommand(_TrainingOptions):
             else PRESETS[settings].for_objective(objective)
         )
         self._check_used(objective, known.is_online, known.recorded)
+        if known.is_online:
+            self._check_played(objective)
         filed = with_seats(self._config_content, model_seats(self.user, self.judge, self.user_url, None))
         if settings is None and known.is_online:
             envs = [game.env for game in self._make_games(filed.get("seats", {}), objective, known)]
@@ -262,6 +264,15 @@ class TrainCommand(_TrainingOptions):
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
 
+    def _check_played(self, objective: str) -> None:
+        """Refuse recorded episodes where an objective plays itself, and name the settings under which it does not."""
+        for source in self.sources or ():
+            if source.partition(":")[0] not in names("envs") and Path(source).exists():
+                other = [name for name, preset in PRESETS.items() if preset.recorded and preset.objective == objective]
+                allowed = [f"environments, since {objective} learns while it plays"]
+                allowed += [f"--settings {', '.join(other)} for recorded episodes"] if other else []
+                raise invalid("sources", source, "; ".join(allowed))
+
     def _training_with_options(self, preset: Training) -> Training:
         """The preset with the options in their places."""
         given = {"context": self.context, "eval_every": self.eval_every, "patience": self.patience}
@@ -278,7 +289,8 @@ class TrainCommand(_TrainingOptions):
         model, chosen = plan.model.name, plan.training
         if not self.sources:
             raise UserError(f"sources: {objective} learns from recorded episodes; allowed: run folders, or data")
-        if self.split is not None and not any(is_data(Path(source)) for source in self.sources):
+        folders = [Path(source) for source in self.sources if Path(source).is_dir()]
+        if self.split is not None and not any(map(is_data, folders)):
             raise UserError("--split: allowed: with environments, or with data that has splits")
         opt.trust_runs((Path(s) for s in self.sources if not is_data(Path(s))), self.trusted)
         runs = [Run.load(source) for source in self.sources if not is_data(Path(source))]

@@ -30,7 +30,7 @@ class Policy(Configured, ABC):
     """Plays one seat. Subclasses are `@dataclass(frozen=True, kw_only=True)`; their fields are their configuration."""
 
     kind: ClassVar[str] = "agents"
-    words: ClassVar[str] = "a policy, such as sonde.make('agents:random')"
+    words: ClassVar[str] = "a policy, such as sonde.make('agents:random'), in a configuration {name: agents:random}"
     privileged: ClassVar[bool] = False
     """True for policies that may see hidden state; their results are marked as privileged."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde._util.argument_checks import Checked
-from sonde.core import EMPTY, Env, Task, UserError, build, content_hash, find, invalid
+from sonde.core import EMPTY, Env, Task, UserError, build, content_hash, find, invalid, unknown
 from sonde.core.types import Json
 
 from .task_files import read_tasks
@@ -84,6 +84,10 @@ class GameConfig(Checked):
 
 def split_entry(entry: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
     """The environment's configuration in an entry of a list of environments, and what stands beside it."""
+    known = {"name", *BESIDE, *env_fields(entry)} if isinstance(entry.get("name"), str) else entry.keys()
+    for name in entry:
+        if name not in known:
+            raise unknown(str(entry["name"]), name, known)
     own = {name: entry[name] for name in BESIDE if name in entry}
     return {name: value for name, value in entry.items() if name not in BESIDE}, own
 

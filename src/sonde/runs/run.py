@@ -38,6 +38,7 @@ from sonde.core import (
     content_hash,
     identity,
     invalid,
+    names,
     run_sync,
 )
 from sonde.core.types import Json
@@ -48,6 +49,7 @@ from .games import GameConfig
 from .rollout import Key, OnDone, Plan, fill_seats, record_plan
 from .store import Run, discard_unplayed
 from .store.index import WRITERS
+from .task_files import warn_of_rule_user
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +140,7 @@ def prepare_run(config: RunConfig, *, recorded: bool = False, at_most: bool = Fa
     """
     make_from = build_recorded if recorded else build
     env = config.make_env(make_from)
+    _check_names(config.seats)
     policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -146,8 +149,18 @@ def prepare_run(config: RunConfig, *, recorded: bool = False, at_most: bool = Fa
     tasks = config.select_tasks(env, at_most=at_most)
     if at_most and config.n_tasks is not None:
         config = replace(config, n_tasks=len(tasks))
+    if config.tasks_file and not recorded:
+        warn_of_rule_user(tasks, policies.get("user"))
     run = PreparedRun(config, env, policies, tasks, label)
     return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
+
+
+def _check_names(seats: Mapping[str, Mapping[str, Json]]) -> None:
+    """Raise `UserError` for a policy that is named without its kind."""
+    for seat, policy in seats.items():
+        name = policy.get("name")
+        if isinstance(name, str) and ":" not in name and name not in names("envs"):
+            raise invalid(f"seats.{seat}.name", name, f"the kind and the name of a policy, such as agents:{name}")
 
 
 def count_missing(run: PreparedRun, folder: Path) -> int:

@@ -3,14 +3,16 @@
 - `.json` with `train` and `eval`, rows of `{"agent": ..., "env": ...}`: PAPRIKA's game configurations (its repository,
   `game_configs/`). `train` gives its training tasks, `test` its evaluation tasks.
 - `.json` with a list: hidden setups, each in the form that the environment's `task()` takes.
-- `.txt`: one secret per line: ΔBelief-RL's word lists, or `City, Country`.
+- `.txt`: one secret per line: ΔBelief-RL's word lists, `City, Country`, words for Wordle, codes for mastermind.
 
 Files are UTF-8, with or without a byte order mark. Topics are matched by name, ignoring case, a leading article and
 trailing punctuation ("The piano.").
 
 The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario that only a language model
-can play as the user (`public["foreign"]`); it has no exact beliefs. A file that mixes such topics with known ones gives
-an `UnknownTopicWarning`, because the unknown ones may be misspelt.
+can play as the user (`public["foreign"]`); it has no exact beliefs. Nor has a secret of Wordle outside its list of
+answers. A file that mixes such topics with known ones gives an `UnknownTopicWarning`, because the unknown ones may be
+misspelt; one without any known topic gives it where the rules play the user. Of PAPRIKA's other groups (battleship,
+minesweeper, the bandit) the configurations name sizes and scenarios, no hidden setup, so there is nothing to read.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sonde._util.text_files import compose_text, read_text
-from sonde.core import Env, Task, UserError, invalid
+from sonde.core import Env, Task, UserError, UserModel, invalid
 from sonde.core.types import Json
 
 SPLITS = {"train": "train", "test": "eval"}
@@ -37,13 +39,34 @@ _ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
 
 
 class UnknownTopicWarning(UserWarning):
-    """Some topics in a file are known and some are not."""
+    """Some topics in a file are not known."""
+
+
+def warn_of_rule_user(tasks: Sequence[Task], user: object) -> None:
+    """Warn where the rules play the user in tasks of which they know none."""
+    if isinstance(user, UserModel) and tasks and all(task.public.get("foreign") for task in tasks):
+        warnings.warn(
+            f"tasks_file: the rules know none of the {len(tasks)} topics, and play the user; "
+            "only a language model can answer for them (--user)",
+            UnknownTopicWarning,
+            stacklevel=3,
+        )
 
 
 def _parse_city(text: str) -> Json:
     """`"Kyiv (Kiev), Ukraine"` as city and country."""
     city, _, country = text.rpartition(",")
     return {"city": city.strip() or country.strip(), "country": country.strip() if city else ""}
+
+
+def _automaton_setup(rows: str) -> Json:
+    """`"Input 1: 0 1 1\\nOutput 1: 1 1 0\\n\\nInput 2: ..."` as rows of cells."""
+    found = {name: re.findall(rf"^{name} \d+:([ 01]+)$", rows, re.MULTILINE) for name in ("Input", "Output")}
+    return {f"{name.lower()}s": [row.replace(" ", "") for row in found[name]] for name in found}
+
+
+def _word_setup(word: str) -> Json:
+    return {"word": word.lower()}
 
 
 def _topic_setup(topic: str, category: str = "a noun") -> Json:
@@ -55,8 +78,13 @@ _ROWS: Mapping[str, Callable[[str, str], Json]] = {
     "guess_my_city": lambda shown, hidden: _parse_city(hidden),
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+    "cellular_automata": lambda shown, hidden: _automaton_setup(hidden),
+    "mastermind": lambda shown, hidden: hidden,
+    "wordle": lambda shown, hidden: _word_setup(hidden),
 }
-_LINES: Mapping[str, Callable[[str], Json]] = {"twenty_questions": _topic_setup, "guess_my_city": _parse_city}
+_LINES: Mapping[str, Callable[[str], Json]] = {
+    "twenty_questions": _topic_setup, "guess_my_city": _parse_city, "mastermind": str, "wordle": _word_setup,
+}  # fmt: skip
 
 
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
@@ -76,7 +104,7 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
     if not setups:
         raise UserError(f"tasks_file: {path} holds no tasks")
     tasks = [_make_task(env, setup, path, i) for i, setup in enumerate(setups)]
-    _warn_of_unknown(tasks, setups, path)
+    _warn_of_unknown(env, tasks, setups, path)
     return tasks
 
 
@@ -100,7 +128,9 @@ def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Jso
         return cast("Sequence[Json]", found)
     key = SPLITS.get(split, split)
     if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
-        raise UserError(f"tasks_file: {path}: allowed: a list of setups, or a mapping with a list {key!r}")
+        lists = [name for name, rows in found.items() if isinstance(rows, list)] if isinstance(found, Mapping) else []
+        got = f"the lists {', '.join(lists)}" if lists else "no list"
+        raise UserError(f"tasks_file: {path}: got {got}, allowed: a list of setups, or a mapping with a list {key!r}")
     return [_parse_row(env, row, path, i) for i, row in enumerate(found[key])]
 
 
@@ -152,13 +182,14 @@ def _topic_names(env: Env[Any]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _warn_of_unknown(tasks: Sequence[Task], setups: Sequence[Json], path: Path) -> None:
+def _warn_of_unknown(env: Env[Any], tasks: Sequence[Task], setups: Sequence[Json], path: Path) -> None:
     unknown = [setup for task, setup in zip(tasks, setups, strict=True) if task.public.get("foreign")]
     if 0 < len(unknown) < len(tasks):
         shown = json.dumps(unknown[0], ensure_ascii=False)
+        needs = "only a language model can answer for them (--user), and " if "user" in env.spec.seats else ""
         warnings.warn(
             f"tasks_file: {path}: the rules do not know {len(unknown)} of {len(tasks)} topics, the first {shown}; "
-            "only a language model can answer for them (--user), and they have no exact beliefs",
+            f"{needs}they have no exact beliefs",
             UnknownTopicWarning,
             stacklevel=3,
         )

@@ -180,6 +180,8 @@ class _RowReader:
 
     def read_messages(self, row: TextRow, column: str, allowed: str = "a list of messages") -> list[_MarkedMessage]:
         given: object = row.get(column)
+        if given is None:
+            raise UserError(f"{self.at}: no column {column!r}, allowed: {allowed}; there: {', '.join(row) or 'none'}")
         if not isinstance(given, list | tuple):
             raise invalid(f"{self.at}: {column}", given, allowed)
         messages = enumerate(cast("Sequence[object]", given))

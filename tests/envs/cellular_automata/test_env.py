@@ -159,7 +159,9 @@ def test_custom_tasks_show_their_outputs() -> None:
         {"rule": -1, "inputs": ["0101"]}, {"rule": True, "inputs": ["0101"]}, {"rule": "110", "inputs": ["0101"]},
         {"rule": 110, "inputs": []}, {"rule": 110, "inputs": ["0101"] * 6}, {"rule": 110, "inputs": "0101"},
         {"rule": 110, "inputs": ["01"]}, {"rule": 110, "inputs": ["0" * 33]}, {"rule": 110, "inputs": ["0102"]},
-        {"rule": 110, "inputs": [101]},
+        {"rule": 110, "inputs": [101]}, {"inputs": ["000"], "outputs": ["010"]},
+        {"inputs": ["0101"], "outputs": ["111"]},
+        {"inputs": ["0101"], "outputs": ["1111"], "rule": 110},
     ],
 )  # fmt: skip
 def test_bad_hidden_setups_are_refused(hidden: Any) -> None:

@@ -192,6 +192,18 @@ def test_words_outside_the_list_are_errors(hidden: object) -> None:
         ENV.task(hidden)
 
 
+@each("word", ["Toast", "toas", "toasté", "", None])
+def test_other_secrets_are_words_too(word: object) -> None:
+    with pytest.raises(UserError, match=r"wordle: hidden: got .* a word of 5 letters"):
+        ENV.task({"word": word})
+
+
+def test_the_code_of_lmrl_accepts_no_other_secret() -> None:
+    assert Wordle(preset="lmrl").task({"word": "zzzza"}).public["foreign"] is True
+    with pytest.raises(UserError, match="hidden"):
+        Wordle(preset="lmrl", rules="code").task({"word": "zzzza"})
+
+
 # --- the filter ------------------------------------------------------------------------------------------------------
 
 
@@ -215,10 +227,10 @@ def test_the_filter_is_brute_force(rules: Rules) -> None:
     for i in range(3):
         rng = Rng(i, "game", int(rules == "code"))
         ep = Episode.begin(env, env.task(rng.choice(found)))
-        fast: Filter = env.filter(ep.task.public)
+        fast: Filter | None = env.filter(ep.task.public)
         slow = TabularEnv.filter(env, ep.task.public)
         while ep.to_act and len(ep.turns) < 4:
-            assert slow is not None
+            assert fast is not None and slow is not None
             mine, theirs = fast.belief(), slow.belief()
             assert list(mine.hypotheses) == list(theirs.hypotheses)
             assert np.allclose(mine.probs, theirs.probs)
@@ -233,8 +245,9 @@ def test_the_filter_is_brute_force(rules: Rules) -> None:
 
 
 def test_the_prior_is_uniform_over_the_answer_words() -> None:
-    prior = ENV.filter({"length": 5})
+    prior, other = ENV.filter({"length": 5}), LMRL.filter({"length": 5})
+    assert prior is not None and other is not None
     assert prior.entropy == pytest.approx(np.log2(1515 + 800))
     assert prior.prob("toast") == pytest.approx(1 / 2315)
     assert prior.prob("qzxjk") == 0.0
-    assert LMRL.filter({"length": 5}).entropy == pytest.approx(np.log2(400))
+    assert other.entropy == pytest.approx(np.log2(400))

@@ -138,19 +138,17 @@ class CellularAutomata(CertainEnv[State], AnswerTags):
         return self._task(rng.randrange(256), tuple(rows), split, index)
 
     def task(self, hidden: Json) -> Task:
-        """`{"rule": 110, "inputs": ["0101", ...]}`: a rule from 0 to 255, and 1 to 5 rows of 3 to 32 cells."""
+        """`{"rule": 110, "inputs": ["0101", ...]}`: a rule from 0 to 255, and 1 to 5 rows of 3 to 32 cells. In the
+        place of the rule, `outputs` may give the rows that it makes; the first rule that makes them is then hidden."""
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
-        if set(setup) != {"rule", "inputs"}:
-            raise invalid("cellular_automata: hidden", cast("object", hidden), '{"rule": 110, "inputs": ["0101", ...]}')
-        rule, rows = setup["rule"], setup["inputs"]
+        if set(setup) not in ({"rule", "inputs"}, {"outputs", "inputs"}):
+            allowed = '{"rule": 110, "inputs": ["0101", ...]}, or outputs in the place of the rule'
+            raise invalid("cellular_automata: hidden", cast("object", hidden), allowed)
+        inputs = _check_rows("inputs", setup["inputs"])
+        rule = setup["rule"] if "rule" in setup else _first_rule(inputs, _check_rows("outputs", setup["outputs"]))
         if isinstance(rule, bool) or not isinstance(rule, int) or not 0 <= rule <= 255:
             raise invalid("cellular_automata: rule", rule, "0 to 255")
-        if not isinstance(rows, list | tuple) or not 1 <= len(cast("Sequence[Any]", rows)) <= 5:
-            raise invalid("cellular_automata: inputs", cast("object", rows), "a list of 1 to 5 rows")
-        for row in cast("Sequence[Any]", rows):
-            if not isinstance(row, str) or not 3 <= len(row) <= 32 or set(row) - {"0", "1"}:
-                raise invalid("cellular_automata: inputs: row", row, "3 to 32 cells, each 0 or 1, as text")
-        return self._task(rule, tuple(cast("Sequence[str]", rows)), "custom", 0)
+        return self._task(rule, inputs, "custom", 0)
 
     def _task(self, rule: int, inputs: tuple[str, ...], split: str, index: int) -> Task:
         states = rule_table(rule)
@@ -246,6 +244,25 @@ class RuleFilter(Filter):
 
 
 _RULES = tuple(str(rule) for rule in range(256))
+
+
+def _check_rows(name: str, rows: object) -> tuple[str, ...]:
+    """Rows of cells, or a `UserError` that names the field."""
+    if not isinstance(rows, list | tuple) or not 1 <= len(cast("Sequence[Any]", rows)) <= 5:
+        raise invalid(f"cellular_automata: {name}", cast("object", rows), "a list of 1 to 5 rows")
+    for row in cast("Sequence[Any]", rows):
+        if not isinstance(row, str) or not 3 <= len(row) <= 32 or set(row) - {"0", "1"}:
+            raise invalid(f"cellular_automata: {name}: row", row, "3 to 32 cells, each 0 or 1, as text")
+    return tuple(cast("Sequence[str]", rows))
+
+
+def _first_rule(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> int:
+    """The lowest rule that makes these outputs."""
+    lengths = [[len(row) for row in rows] for rows in (inputs, outputs)]
+    rules = _fitting_rules(inputs, outputs) if lengths[0] == lengths[1] else ()
+    if not rules:
+        raise invalid("cellular_automata: outputs", outputs, "what one rule makes of the inputs, row by row")
+    return rules[0]
 
 
 @lru_cache(maxsize=4096)

@@ -13,12 +13,13 @@ list. `rules="code"` does what the code does, and tells so under `lmrl`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import add
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from sonde.core import AGENT, EMPTY, CertainEnv, Frozen, Outcome, Spec, Step, Task, TaskList, Turn, invalid
 from sonde.core.env import Split
@@ -115,15 +116,21 @@ class Wordle(CertainEnv[State], AnswerTags):
         return TaskList(len(found), lambda i: self._task(found[i], split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`"toast"`: one of the preset's answer words, in lower case."""
+        """`"toast"`: one of the preset's answer words, in lower case. `{"word": "welch"}` may be any other word too,
+        of which there are no exact beliefs."""
         lengths = _PRESETS[self.preset].lengths
-        if not isinstance(hidden, str) or len(hidden) not in lengths or hidden not in self._secret_words(len(hidden)):
-            allowed = f"an answer word of {', '.join(map(str, lengths))} letters, in lower case"
-            raise invalid("wordle: hidden", hidden, allowed)
-        return self._task(hidden, "custom", 0)
+        given = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
+        free = set(given) == {"word"} and not (self._is_lmrl and self._is_code)  # whose guesses are words of its list
+        word = cast("Any", given["word"] if free else hidden)
+        is_word = isinstance(word, str) and len(word) in lengths and re.fullmatch("[a-z]+", word)
+        known = is_word and word in self._secret_words(len(word))
+        if not known and not (free and is_word):
+            allowed = f"{'a' if free else 'an answer'} word of {', '.join(map(str, lengths))} letters, in lower case"
+            raise invalid("wordle: hidden", cast("object", hidden), allowed)
+        return self._task(word, "custom", 0, EMPTY if known else {"foreign": True})
 
-    def _task(self, word: str, split: str, index: int) -> Task:
-        return self.make_listed_task(split, index, Frozen(length=len(word)), word, length=str(len(word)))
+    def _task(self, word: str, split: str, index: int, more: Mapping[str, Json] = EMPTY) -> Task:
+        return self.make_listed_task(split, index, Frozen({"length": len(word), **more}), word, length=str(len(word)))
 
     def _secret_words(self, length: int) -> tuple[str, ...]:
         return words.lmrl_answers() if self._is_lmrl else words.answer_words(length)
@@ -220,8 +227,8 @@ class Wordle(CertainEnv[State], AnswerTags):
 
     # --- exact beliefs -----------------------------------------------------------------------------------------------
 
-    def filter(self, public: Mapping[str, Json]) -> GuessFilter:
-        return _shared_game(self, public["length"]).start()
+    def filter(self, public: Mapping[str, Json]) -> GuessFilter | None:
+        return None if public.get("foreign") else _shared_game(self, public["length"]).start()
 
 
 def _match_word(length: int, listed: frozenset[str] | None, answer: str) -> str | None:

@@ -50,7 +50,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         saved = json.loads((folder / CONFIG).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"run: {folder} is not a run folder (it has no {CONFIG})") from None
+        why = f"it has no {CONFIG}" if folder.exists() else "no such file or folder"
+        raise UserError(f"run: {folder} is not a run folder ({why})") from None
     except ValueError as e:
         raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
     if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
