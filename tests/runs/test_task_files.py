@@ -166,8 +166,8 @@ def test_a_topic_is_known_however_it_is_written(tmp_path: Path, line: str, saved
 
 def test_names_keep_their_own_capitals_and_punctuation(tmp_path: Path) -> None:
     env = sonde.make("twenty_questions", preset="paprika")
-    known = read_tasks(file(tmp_path, "a.txt", "eiffel tower\nEIFFEL TOWER"), env)
-    assert [t.hidden for t in known] == ["Eiffel Tower"] * 2
+    known = read_tasks(file(tmp_path, "a.txt", "eiffel tower\nEIFFEL TOWER\nThe Korean War"), env)
+    assert [t.hidden for t in known] == ["Eiffel Tower", "Eiffel Tower", "Korean War"]
     (foreign,) = read_tasks(file(tmp_path, "b.txt", "Jeopardy! (a quiz)"), env)
     assert foreign.hidden["topic"] == "Jeopardy! (a quiz)"
 

@@ -9,10 +9,11 @@ Files are UTF-8, with or without a byte order mark. Topics are matched by name, 
 trailing punctuation ("The piano.").
 
 The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario that only a language model
-can play as the user (`public["foreign"]`); it has no exact beliefs. Nor has a secret of Wordle outside its list of
-answers. A file that mixes such topics with known ones gives an `UnknownTopicWarning`, because the unknown ones may be
-misspelt; one without any known topic gives it where the rules play the user. Of PAPRIKA's other groups (battleship,
-minesweeper, the bandit) the configurations name sizes and scenarios, no hidden setup, so there is nothing to read.
+can play as the user (`public["foreign"]`); it has no exact beliefs. Nor has a topic of another preset, or a secret of
+Wordle outside its list of answers. A file that mixes foreign topics with known ones gives an `UnknownTopicWarning`,
+because they may be misspelt; one without any known topic gives it where the rules play the user. Of PAPRIKA's other
+groups (battleship, minesweeper, the bandit) the configurations name sizes and scenarios, no hidden setup, so there is
+nothing to read.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SPLITS = {"train": "train", "test": "eval"}
 """Maps our splits to the keys of a game configuration."""
 
 _AROUND = " .,;:!?\"'`“”‘’«»"
-_ARTICLE = re.compile(r"(?:the|an?) (?=.)", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?) (?=.)", re.IGNORECASE)
 
 
 class UnknownTopicWarning(UserWarning):

@@ -86,6 +86,15 @@ def test_a_foreign_topic_is_played_without_filter_and_the_rule_user_knows_nothin
     assert ep.step("Is it a lute?").step("Goal reached").outcome.kind == "loss"  # type: ignore[union-attr]
 
 
+def test_a_topic_of_another_preset_is_answered_by_the_rules_and_has_no_filter() -> None:
+    """The rule user knows a dolphin, which is no topic of PAPRIKA's preset, so not in its prior."""
+    task = PAPRIKA.task("dolphin")
+    assert (task.hidden, task.public["category"]) == ("dolphin", "an animal") and PAPRIKA.filter(task.public) is None
+    ep = play(["Is it an animal?", "Does it live in water?", "Is it a dolphin?"], "dolphin", PAPRIKA)
+    assert told(ep) == ["Yes.", "Yes.", "Goal reached. You have won."]
+    assert DELTA.filter(DELTA.task("dolphin").public) is not None
+
+
 # --- hand-played -----------------------------------------------------------------------------------------------------
 
 

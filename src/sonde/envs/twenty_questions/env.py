@@ -180,8 +180,8 @@ class TwentyQuestions(Dialogue):
     def _topic_answers(self, topic: int, split: str, index: int) -> Task:
         knows = topic_knowledge()
         category = knows.category[topic]
-        public = Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
         hard = {} if self.preset == "small" else {"difficulty": topic_difficulty(self.preset, topic)}
+        public = self._told_category(category)
         return self.make_listed_task(split, index, public, knows.names[topic], category=category, **hard)
 
     @property
@@ -190,15 +190,23 @@ class TwentyQuestions(Dialogue):
         return tuple(topic_knowledge().index)
 
     def task(self, hidden: Json) -> Task:
-        """`"guitar"`: a topic of the preset. Or any topic with its category, which only a language model can answer
-        for: `{"topic": "hurdy-gurdy", "category": "a musical instrument"}`."""
-        if isinstance(hidden, str):
-            index = topic_knowledge().index.get(hidden)
-            if index is None or not topic_pool(self.preset) >> index & 1:
-                example = "Eiffel Tower" if self.preset == "paprika" else "guitar"
-                raise invalid(f"{_NAME}: hidden", hidden, f"a topic of the preset {self.preset}, such as {example!r}")
+        """`"guitar"`: a topic of the knowledge base. One that belongs to another preset has no exact beliefs, since it
+        is not in this one's prior. Or any topic with its category, which only a language model can answer for:
+        `{"topic": "hurdy-gurdy", "category": "a musical instrument"}`."""
+        if not isinstance(hidden, str):
+            return self._make_foreign_task(hidden)
+        index = topic_knowledge().index.get(hidden)
+        if index is None:
+            raise invalid(f"{_NAME}: hidden", hidden, "a topic of the knowledge base, such as 'guitar'")
+        if topic_pool(self.preset) >> index & 1:
             return self._topic_answers(index, "custom", 0)
-        return self._make_foreign_task(hidden)
+        category = topic_knowledge().category[index]
+        public = {**self._told_category(category), "unlisted": True}
+        return self.make_listed_task("custom", 0, public, hidden, category=category)
+
+    def _told_category(self, category: str) -> Mapping[str, Json]:
+        """The public part of a task: the category, where the preset tells it."""
+        return Frozen[Json](category=category) if self.preset == "paprika" else Frozen[Json]()
 
     def _make_foreign_task(self, hidden: Json) -> Task:
         setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
@@ -207,8 +215,8 @@ class TwentyQuestions(Dialogue):
         for name, value in setup.items():
             if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_TOPIC:
                 raise invalid(f"{_NAME}: hidden: {name}", value, f"a text of 1 to {_LONGEST_TOPIC} characters")
-        told: dict[str, Json] = {"category": setup["category"]} if self.preset == "paprika" else {}
-        return self.make_listed_task("custom", 0, {**told, "foreign": True}, setup, category=setup["category"])
+        public = {**self._told_category(setup["category"]), "foreign": True}
+        return self.make_listed_task("custom", 0, public, setup, category=setup["category"])
 
     def reset(self, task: Task, rng: Rng) -> Talk:
         if isinstance(task.hidden, str):
@@ -342,7 +350,8 @@ class TwentyQuestions(Dialogue):
         return 1.0 if won else 0.0
 
     def filter(self, public: Mapping[str, Json]) -> Filter | None:
-        return None if public.get("foreign") else _prior_filter(self, public.get("category", ""))
+        beyond = public.get("foreign") or public.get("unlisted")
+        return None if beyond else _prior_filter(self, public.get("category", ""))
 
 
 def _parse_world(state: Talk) -> World:

@@ -24,7 +24,7 @@ class TwentyQuestionsSolver(ProgramPolicy):
     def act_now(self, view: View) -> Action:
         known = view.filter
         if not isinstance(known, PartitionFilter) or not isinstance(known.answers, TopicAnswers):
-            raise UserError(f"agents:twenty_questions: {view.spec.name} has no filter over topics")
+            raise UserError(f"agents:twenty_questions: this task of {view.spec.name} has no filter over topics")
         best, _ = known.best_question()
         if view.turn == view.spec.max_turns - 1 and best in known.answers.questions:
             best = str(known.belief().top(1)[0][0])
