@@ -325,6 +325,14 @@ def test_models_are_listed() -> None:
     assert "SmolLM2-135M" in text and "Weights(" not in text
 
 
+@pytest.mark.parametrize(("options", "context"), [((), "render"), (("--context", "full"), "full")])
+def test_a_model_of_sonde_sees_games_as_it_was_made_to(options: tuple[str, ...], context: str) -> None:
+    run("rollout", "best_arm:small", "run", "--model", "sonde-tiny-habit", "-n", "1", *options)
+    (played,) = Run.load("run")
+    assert Run.load("run").config["seats"]["agent"]["context"] == context
+    assert played.outcome is not None and (played.outcome.truncated == "context") == (context != "render")
+
+
 def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     from sonde.models.files import fetch as module
 
