@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from sonde.core import UserError
+from sonde.core import AGENT, UserError
 from sonde.evaluation import metrics
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from sonde.runs.store import Run, RunWriter
@@ -252,6 +252,26 @@ def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Pat
         won = [t for t in done if t.outcome and t.outcome.success]
         assert second.headline.success is not None
         assert second.headline.success.mean == pytest.approx(len(won) / len(done))
+
+
+def test_returns_are_sums_of_rewards_on_every_page(tmp_path: Path) -> None:
+    """In the maze of LMRL-Gym every move costs 1, and the outcome's own score is 1 for a win."""
+    for label in ("one", "two"):
+        folder = play(tmp_path, "random", {"name": "maze"}, n_tasks=2, k=1, label=label)
+    returns = [
+        sum(turn.rewards[AGENT] for turn in t.turns) for t in sorted(Run.load(folder), key=lambda t: t.task.index)
+    ]
+    assert all(value < -1 for value in returns)
+    library = Library([tmp_path])
+    name = named(library, "two")
+    shown = page(library, "run", name)
+    assert [line.score for line in shown.listing.lines] == returns
+    mean = sum(returns) / 2
+    assert shown.headline.score == pytest.approx(mean)
+    (folder / EVALUATION).unlink()
+    assert page(library, "run", name).headline.score == pytest.approx(mean)
+    pairs = page(library, "compare", name, named(library, "one")).pairs
+    assert sorted(pair.a.score for pair in pairs) == sorted(returns)
 
 
 def test_a_run_with_all_its_episodes_is_played_no_longer(runs: Path, tmp_path: Path) -> None:

@@ -297,14 +297,15 @@ def _format_episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited])
 
 def _format_title(t: Trajectory) -> str:
     name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not recorded
-    ended = t.error or (_format_outcome(t.outcome) if t.outcome else "not ended")
+    returned = sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns)
+    ended = t.error or (f"{_format_outcome(t.outcome)}, return {returned:g}" if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
 
 
 def _format_outcome(outcome: Outcome) -> str:
     why = f" ({TRUNCATED[outcome.truncated]})" if outcome.truncated in TRUNCATED else ""
-    return f"{outcome.kind}{why}, return {outcome.score:g}"
+    return f"{outcome.kind}{why}"
 
 
 def _message_lines(turn: Turn) -> Iterator[Text]:
