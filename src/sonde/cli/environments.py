@@ -68,6 +68,8 @@ class ListCommand:
 
     def run(self) -> None:
         if self.kind and self.kind not in (*KINDS, SETTINGS):
+            if self.kind in names("envs"):
+                raise UserError(f"kind: got {self.kind!r}, an environment; `sonde show {self.kind}` describes it")
             raise unknown("kind", self.kind, (*KINDS, SETTINGS))
         if self.suite is not None and self.kind not in ("", "envs"):
             raise UserError(f"--suite: got {self.suite}, allowed: with envs, whose suites they are")

@@ -51,7 +51,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         saved = json.loads((folder / CONFIG).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"run: {folder} is not a run folder (it has no {CONFIG})") from None
+        raise UserError(f"run: {folder} is not a run folder ({_explain_no_run(folder)})") from None
     except ValueError as e:
         raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
     if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
@@ -60,6 +60,14 @@ def read_config(folder: Path) -> dict[str, Any]:
         age = "newer" if saved["format"] > FORMAT else "older"
         raise StoreError(f"{folder}: format {saved['format']} is {age} than this sonde's {FORMAT}")
     return saved
+
+
+def _explain_no_run(folder: Path) -> str:
+    if not folder.exists():
+        return "it does not exist"
+    runs = sorted(str(path.parent) for path in folder.glob(f"*/{CONFIG}"))
+    more = f" and {len(runs) - 2} more" if len(runs) > 2 else ""
+    return f"it has no {CONFIG}" + (f", but holds {', '.join(runs[:2])}{more}" if runs else "")
 
 
 def read_planned(folder: Path) -> int | None:
