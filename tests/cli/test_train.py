@@ -423,6 +423,10 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
             "online: k: got 1, allowed: 2 or more",
         ),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: sft learns from"),
+        (
+            ["train", "grpo", "wordle", "--model", "sonde-tiny-maze", "--out", "o"],
+            "model: got sonde-tiny-maze in wordle, preset paprika, whose answers are not in its vocabulary",
+        ),
         (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),
         (["train", "delta_belif", *GRPO[2:7]], "objective: unknown name 'delta_belif' (did you mean 'delta_belief'?)"),
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),

@@ -20,7 +20,7 @@ from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
-from sonde.models.files.shipped import SHIPPED
+from sonde.models.files.shipped import SHIPPED, check_plays
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.games import BESIDE, GameConfig, add_judge_seat, split_entry
 from sonde.runs.rollout import OnDone
@@ -303,6 +303,8 @@ class TrainCommand(_TrainingOptions):
         """Train while the model plays; None where only the costs are estimated."""
         model, chosen = plan.model.name, plan.training
         games = self._make_games(seats, objective, chosen)
+        for game in games:
+            check_plays(self.model.removeprefix("hf:"), game.env.name, game.env.spec.preset)
         if chosen.online.eval_every:
             games = hold_out_tasks(games, chosen.online.eval_split)
         envs = [game.env for game in games]
