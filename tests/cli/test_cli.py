@@ -325,6 +325,20 @@ def test_models_are_listed() -> None:
     assert "SmolLM2-135M" in text and "Weights(" not in text
 
 
+def test_a_preset_is_named_with_its_environment() -> None:
+    assert run("show", "maze:pairs", "--json") == run("show", "maze", "--preset", "pairs", "--json")
+    assert "preset: unknown name 'pair' (did you mean 'pairs'?)" in failure("show", "maze:pair")
+    assert "You have 20 moves" in " ".join(run("play", "maze:pairs", "--task", "0").split())
+
+
+@pytest.mark.parametrize(("options", "context"), [((), "render"), (("--context", "full"), "full")])
+def test_a_model_of_sonde_sees_games_as_it_was_made_to(options: tuple[str, ...], context: str) -> None:
+    run("rollout", "best_arm:small", "run", "--model", "sonde-tiny-habit", "-n", "1", *options)
+    (played,) = Run.load("run")
+    assert Run.load("run").config["seats"]["agent"]["context"] == context
+    assert played.outcome is not None and (played.outcome.truncated == "context") == (context != "render")
+
+
 def test_models_fetch_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     from sonde.models.files import fetch as module
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import sonde
+from sonde.cli.terminal import Terminal
 from sonde.core import AGENT
 from sonde.interop.session import Session
 from sonde.runs.rollout import Plan
@@ -24,6 +27,14 @@ def test_a_turn_shows_what_was_said_and_what_it_gave() -> None:
     assert "turn 1 · reward 0 · +" in text and " bits · " in text
     assert json.loads(run("read", found["folder"], "--task", "1", "--json"))[0]["task"]["index"] == 1
     assert run("read", found["folder"]).count("sample 0") == 1
+
+
+def test_long_lines_go_on_beside_the_names_of_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("rollout", "wordle", "played", "--agent", "entropy", "-n", "1")
+    monkeypatch.setattr("sonde.cli.runs.out", Terminal(width=50))
+    said = run("read", "played").splitlines()[2:]  # after the title
+    assert all(line[:9].strip() in ("agent", "told", "") and line[9:10].strip() for line in said if line)
+    assert max(map(len, said)) <= 50 and any("Guesses left" in line for line in said)
 
 
 def test_episodes_that_a_host_played_are_read_though_no_agent_is_on_record() -> None:

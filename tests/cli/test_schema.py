@@ -52,6 +52,7 @@ def test_what_the_commands_take_fits(kind: str, value: Any) -> None:
     ("run", {**RUN, "samples": 2}, "'samples' was unexpected"),
     ("run", {**RUN, "k": "two"}, "'two' is not of type 'integer'"),
     ("run", {**RUN, "env": {"name": "wordle", "presets": "lmrl"}}, "'presets' was unexpected"),
+    ("run", {**RUN, "env": {"name": "wordle", "preset": "lmlr"}}, "'lmlr' is not one of ['paprika', 'mod"),
     ("run", {**RUN, "env": {"name": "worlde"}}, "'worlde' is not valid under any of the given schemas"),
     ("run", {**RUN, "seats": {"agent": {**LLM, "temprature": 1}}}, "'temprature' was unexpected"),
     ("run", {**RUN, "seats": {"agent": {"name": "agents:llm"}}}, "'model' is a required property"),

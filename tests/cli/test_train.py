@@ -303,6 +303,9 @@ def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_fir
     first, last = _history("auto")
     assert 0.0 <= first["held_out_start"] <= 1.0 and "held_out_start" not in last and "cut" in last
     assert json.loads(Path("auto/best.json").read_text())["step"] in (0, 1, 2)
+    command = result.stdout.split("next: sonde ")[1].split()
+    assert command[:4] == ["eval", GAME, "--model", "auto/best"]
+    assert "episodes" in run(*command, "--dry-run", "-n", "1")
 
 
 def test_named_settings_are_listed_by_objective() -> None:
@@ -432,6 +435,10 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
             "online: k: got 1, allowed: 2 or more",
         ),
         (["train", "sft", "x", "--model", "model", "--out", "o", "-o", "seats.user.x=1"], "-o seats: sft learns from"),
+        (
+            ["train", "grpo", "wordle", "--model", "sonde-tiny-maze", "--out", "o"],
+            "model: got sonde-tiny-maze in wordle, preset paprika, whose answers are not in its vocabulary",
+        ),
         (["train", "starpo", *GRPO[2:]], "--settings: got 'tiny_grpo', but 'starpo' names settings already"),
         (["train", "delta_belif", *GRPO[2:7]], "objective: unknown name 'delta_belif' (did you mean 'delta_belief'?)"),
         (["paprika", "--out", "p", "--model", "model"], "paprika: missing envs"),

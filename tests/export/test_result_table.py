@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -37,7 +38,8 @@ def test_latex_by_hand() -> None:
     number = r"$97.5_{-6.5}^{+1.8}$ & $0.00_{-0.50}^{+0.25}$ & $7.2_{-1.2}^{+0.8}$ \\"
     assert body == [
         r"\begin{tabular}{llrrrr}", r"\toprule", r"environment & agent & tasks & success (\%) & return & turns \\",
-        r"\midrule", rf"combination\_lock (psrl) & a\_b \& 50 \% <x|y> & 40 $\times$ 4 & {number}",
+        r"\midrule", r"combination\_lock (psrl) & a\_b \& 50 \% \textless{}x\textbar{}y\textgreater{} & "
+        rf"40 $\times$ 4 & {number}",
         rf" & third & 40 $\times$ 4 & {number}", r"\midrule", rf"maze (pairs) & second & 40 & {number}", r"\bottomrule",
         r"\end{tabular}",
     ]  # fmt: skip
@@ -54,7 +56,25 @@ def test_hostile_labels_stay_in_their_cell() -> None:
     (row,) = [line for line in format_results([replace(ONE, label=label)]).splitlines() if "U+202E" in line]
     assert row.count(" | ") == 5
     text = format_results([replace(ONE, label=label)], "latex")
-    assert r"x | y |\textbackslash{}input\{/etc/passwd\} \textasciicircum{}\textasciitilde{}\{\}\$\#" in text
+    cell = r"x \textbar{} y \textbar{}\textbackslash{}input\{/etc/passwd\} \textasciicircum{}\textasciitilde{}\{\}\$\#"
+    assert cell in text
+
+
+@pytest.mark.parametrize("field", ["label", "env_name", "preset"])
+def test_what_latex_reads_as_commands_is_text_in_every_column(field: str) -> None:
+    """No TeX is here to try it: with the escapes taken out, none of its special characters is left in the row."""
+    plain = format_results([replace(ONE, **{field: "plain"})], "latex").splitlines()
+    text = format_results(
+        [replace(ONE, **{field: r"a&b%c_d#e{f}g~h^i\j$k<l>m|n[o]p" + "\nlast"})], "latex"
+    ).splitlines()
+    assert len(text) == len(plain)
+    (before, row), *others = [pair for pair in zip(plain, text, strict=True) if pair[0] != pair[1]]
+    assert not others
+    head, _, tail = before.partition("plain")
+    cell = row.removeprefix(head).removesuffix(tail)
+    words = ("textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar")
+    bare = re.sub(rf"\\(?:(?:{'|'.join(words)})\{{\}}|[&%$#_{{}}])|\{{[\[\]]\}}", "", cell)
+    assert bare == "abcdefghijklmnop last"
 
 
 def test_mistakes_are_named() -> None:

@@ -16,6 +16,7 @@ from sonde.evaluation.run_evaluation import EVALUATION, execute_run, load_evalua
 from sonde.runs.rollout import record_plan
 from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
 from sonde.runs.store import Run
+from sonde.runs.store.folder import read_planned
 from tests.cases import each
 
 from ..models.server import Server, says
@@ -288,6 +289,17 @@ def test_shares_of_a_run_are_one_run(tmp_path: Path) -> None:
     for share in ((1, 1), (-1, 2), (0, 0)):
         with pytest.raises(UserError, match=r"share: got .* the first from 0 to below the second"):
             prepare_small(share=share)
+
+
+def test_a_run_tells_how_many_episodes_it_will_have(tmp_path: Path) -> None:
+    planned: list[int | None] = []
+    plans: list[dict[str, Any]] = [
+        {"n_tasks": 5, "k": 3, "share": (1, 3)}, {"n_tasks": 5, "k": 3, "share": (0, 3)}, {"n_tasks": 2, "k": 4}, {},
+    ]  # fmt: skip
+    for plan in plans:
+        play_run(prepare_small(**plan), tmp_path)
+        planned.append(read_planned(tmp_path))
+    assert planned == [15, 15, 10 + 4, 14]  # two shares hold 10, of which 4 are among the 8 of the third plan
 
 
 def test_evaluations_are_written_whole(tmp_path: Path) -> None:

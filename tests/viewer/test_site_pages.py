@@ -7,13 +7,14 @@ import re
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import orjson
 import pytest
 
-from sonde.core import UserError
+from sonde.core import AGENT, UserError
 from sonde.evaluation import metrics
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from sonde.runs.store import Run, RunWriter
@@ -251,6 +252,43 @@ def test_a_run_that_is_played_is_shown_as_far_as_it_is(runs: Path, tmp_path: Pat
         won = [t for t in done if t.outcome and t.outcome.success]
         assert second.headline.success is not None
         assert second.headline.success.mean == pytest.approx(len(won) / len(done))
+
+
+def test_returns_are_sums_of_rewards_on_every_page(tmp_path: Path) -> None:
+    """In the maze of LMRL-Gym every move costs 1, and the outcome's own score is 1 for a win."""
+    for label in ("one", "two"):
+        folder = play(tmp_path, "random", {"name": "maze"}, n_tasks=2, k=1, label=label)
+    returns = [
+        sum(turn.rewards[AGENT] for turn in t.turns) for t in sorted(Run.load(folder), key=lambda t: t.task.index)
+    ]
+    assert all(value < -1 for value in returns)
+    library = Library([tmp_path])
+    name = named(library, "two")
+    shown = page(library, "run", name)
+    assert [line.score for line in shown.listing.lines] == returns
+    mean = sum(returns) / 2
+    assert shown.headline.score == pytest.approx(mean)
+    (folder / EVALUATION).unlink()
+    assert page(library, "run", name).headline.score == pytest.approx(mean)
+    pairs = page(library, "compare", name, named(library, "one")).pairs
+    assert sorted(pair.a.score for pair in pairs) == sorted(returns)
+
+
+def test_a_run_with_all_its_episodes_is_played_no_longer(runs: Path, tmp_path: Path) -> None:
+    done = Run.load(next(p for p in runs.iterdir() if "--random--" in p.name and "mastermind" in p.name))
+    folder, failed = tmp_path / "growing", replace(done[0], outcome=None, error="Unreachable: no answer")
+    library = None
+    with RunWriter.open(folder, done.config) as writer:
+        writer.plan_episodes(2)
+        for trajectory, status in ((failed, "playing"), (done[0], "playing"), (done[1], "not evaluated")):
+            writer.append_trajectory(trajectory)
+            writer.flush()
+            library = library or Library([folder])
+            assert page(library, "run", "growing").headline.status == status
+        writer.plan_episodes(3)  # continued with more tasks
+        assert library and page(library, "run", "growing").headline.status == "playing"
+    RunWriter.open(folder, done.config).close()  # a plan is no part of what a run is
+    assert Run.load(folder).config == done.config
 
 
 def test_new_runs_are_found(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

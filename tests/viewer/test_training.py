@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sonde.core import UserError
 from sonde.evaluation.run_evaluation import EVALUATION
@@ -21,6 +23,7 @@ from sonde.viewer import write_report
 from sonde.viewer.figures.training import (
     PANELS,
     THIN_TO,
+    draw_training,
     format_tick,
     is_constant,
     moving_mean,
@@ -123,6 +126,17 @@ def test_ticks_of_an_axis_can_be_told_apart() -> None:
     ticks = [0.693141, 0.693142, 0.693143]
     assert len({format_tick(value, ticks) for value in ticks}) == 3
     assert [format_tick(value, [0.0, 0.5, 1.0]) for value in (0.0, 0.5, 1.0)] == ["0", "0.5", "1"]
+
+
+def test_no_name_or_number_passes_the_edge_of_its_figure(tmp_path: Path) -> None:
+    folder = training(tmp_path / "t", entries(3, PLAYED, held_out_score=0.2))
+    (history,) = read_histories([folder], [])
+    tiny = {**history.series, "loss": Series((1, 2, 3), (-1.25e-08, -2e-08, -3.75e-08))}
+    drawn = draw_training(replace(history, series=tiny))
+    for name, drawing in drawn.items():
+        box = drawing.figure.get_tightbbox(FigureCanvasAgg(drawing.figure).get_renderer())
+        assert box.x0 >= 0 and box.x1 <= drawing.figure.get_size_inches()[0], name
+    assert {"reward", "loss"} <= drawn.keys()
 
 
 def test_a_loss_that_is_the_likelihood_is_drawn_once(tmp_path: Path) -> None:

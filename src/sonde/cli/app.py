@@ -139,6 +139,7 @@ app = make_group(
     name="sonde",
     help=SUMMARY,
     epilog=(
+        "Examples: sonde play wordle; sonde eval wordle --agent entropy --tasks 8; sonde view\n\n"
         f"Models: hf:NAME, http:NAME, {', '.join(f'{name}:NAME' for name in load_providers())}; see `sonde models list`"
     ),
     pretty_exceptions_enable=False,

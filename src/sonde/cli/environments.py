@@ -36,12 +36,13 @@ from sonde.core import (
 )
 from sonde.core.config import KINDS
 from sonde.core.policy import AnyPolicy
-from sonde.core.registry import check_recorded, read_summary
+from sonde.core.registry import describe_reach, read_summary
 from sonde.evaluation.suites import TITLES, suite_environments
 from sonde.runs.rollout import close
 
 from . import options as opt
 from . import tables
+from .games import env_and_preset
 from .players import make_environment, model_seats
 from .result_table import ResultTable
 from .terminal import out
@@ -68,6 +69,8 @@ class ListCommand:
 
     def run(self) -> None:
         if self.kind and self.kind not in (*KINDS, SETTINGS):
+            if self.kind in names("envs"):
+                raise UserError(f"kind: got {self.kind!r}, an environment; `sonde show {self.kind}` describes it")
             raise unknown("kind", self.kind, (*KINDS, SETTINGS))
         if self.suite is not None and self.kind not in ("", "envs"):
             raise UserError(f"--suite: got {self.suite}, allowed: with envs, whose suites they are")
@@ -131,7 +134,7 @@ class ShowCommand:
         if self.trusted:
             opt.import_from_here()
         else:
-            check_recorded({"name": self.env})
+            self._check_imports()
         env = make_environment(self.env, self.preset)
         opening = Episode.begin(env, env.tasks("test")[0]).view(AGENT).messages[0].content
         facts = {f: getattr(env.spec, f) for f in env.spec.__dataclass_fields__} | {
@@ -146,6 +149,12 @@ class ShowCommand:
         out.print(tables.NameTable(self.env, ((name, text) for name, text in shown if text)))
         out.print()
         out.print(opening, highlight=False)
+
+    def _check_imports(self) -> None:
+        """Raise `UserError` for a class whose module would be imported: its name may be from somebody else's record."""
+        name, _ = env_and_preset(self.env, self.preset)
+        if (reach := describe_reach(name)) is not None:
+            raise UserError(f"{name}: showing it {reach}; allowed: with --trust, if you trust that code")
 
 
 def _format_fact(value: object) -> str:

@@ -32,7 +32,7 @@ from sonde.evaluation.suites import (
     suite_environments,
 )
 from sonde.evaluation.trackers import check_trackers, report_evaluation
-from sonde.models.files.shipped import check_plays
+from sonde.models.files.shipped import SHIPPED, check_plays
 from sonde.runs.games import add_judge_seat
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
@@ -123,7 +123,8 @@ class PlayOptions(GameOptions):
         filed = self._config_with_models
         acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
-            acting, self.model, self.base_url, self.cache, file=filed.get("seats", {}).get(AGENT, {}), defaults=agent,
+            acting, self.model, self.base_url, self.cache, file=filed.get("seats", {}).get(AGENT, {}),
+            defaults={**_shipped_defaults(self.model), **agent},
             strict=self.strict, **{name: getattr(self, name) for name in SAMPLING},
         )  # fmt: skip
         names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
@@ -165,6 +166,12 @@ class PlayOptions(GameOptions):
         """Empty the folder before the first episode, with --fresh."""
         if self.fresh:
             remove_run(folder)
+
+
+def _shipped_defaults(model: str | None) -> dict[str, Json]:
+    """How a model that comes with sonde has to see a game."""
+    shipped = SHIPPED.get((model or "").removeprefix("hf:"))
+    return {} if shipped is None else {"context": shipped.context}
 
 
 def _config_file(path: Path | None) -> dict[str, Json]:

@@ -13,6 +13,8 @@ from sonde.core.types import Json
 from sonde.models.files.fetch import fetchable_models
 from sonde.models.remote.providers import load_providers, provider_config
 
+from .games import env_and_preset
+
 SERVED = ("http", "sglang", "vllm")
 """Backends behind an address."""
 NAMED = ("hf", *SERVED)
@@ -87,7 +89,8 @@ def _cached_model(model: dict[str, Json], cache: Path | None) -> dict[str, Json]
 
 
 def make_environment(name: str, preset: str | None, **settings: Json) -> Env[Any]:
-    """The environment of this name."""
+    """The environment given as NAME or NAME:PRESET."""
+    name, preset = env_and_preset(name, preset)
     if not issubclass(find(name), Env):
         raise UserError(f"{name!r} is not an environment; `sonde list envs` shows those that are")
     return make(name, **({"preset": preset} if preset else {}), **settings)

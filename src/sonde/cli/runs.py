@@ -297,14 +297,15 @@ def _format_episode(t: Trajectory, row: Row | None, beliefs: Sequence[Elicited])
 
 def _format_title(t: Trajectory) -> str:
     name, n = t.policies.get(AGENT, {}).get("name", AGENT), len(t.turns)  # a host's agent is not recorded
-    ended = t.error or (_format_outcome(t.outcome) if t.outcome else "not ended")
+    returned = sum(turn.rewards.get(AGENT, 0.0) for turn in t.turns)
+    ended = t.error or (f"{_format_outcome(t.outcome)}, return {returned:g}" if t.outcome else "not ended")
     task = f"{t.task.env} ({t.task.preset}) {t.task.split} {t.task.index}, sample {t.sample}"
     return f"{task}: {name}, {n} {'turn' if n == 1 else 'turns'}, {ended}"
 
 
 def _format_outcome(outcome: Outcome) -> str:
     why = f" ({TRUNCATED[outcome.truncated]})" if outcome.truncated in TRUNCATED else ""
-    return f"{outcome.kind}{why}, return {outcome.score:g}"
+    return f"{outcome.kind}{why}"
 
 
 def _message_lines(turn: Turn) -> Iterator[Text]:
@@ -325,9 +326,13 @@ def _last_reasoning(act: Act) -> str:
 
 
 def _format_line(who: str, said: str, style: str) -> Text:
-    first, *rest = make_visible(said.strip()).split("\n")
-    pad = " " * (_WIDE + 1)
-    return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), first, *(f"\n{pad}{line}" for line in rest))
+    return Text.assemble((f"{who[:_WIDE]:{_WIDE}} ", style), _indent_lines(make_visible(said.strip())))
+
+
+def _indent_lines(text: str) -> str:
+    """The text wrapped to the terminal beside the names of seats; the first line is not indented."""
+    lines = [line for part in text.split("\n") for line in Text(part).wrap(out, max(20, out.width - _WIDE - 1))]
+    return f"\n{' ' * (_WIDE + 1)}".join(line.plain.rstrip() for line in lines)
 
 
 def _format_facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> str:
@@ -339,4 +344,4 @@ def _format_facts(turn: Turn, row: Row | None, beliefs: Sequence[Elicited]) -> s
         before, after = (beliefs[turn.index + i].target for i in (0, 1))
         parts.append(f"ln b {before:.2f} to {after:.2f}")
     parts += [f"{name} {value}" for name, value in turn.info.items() if value not in _NOTHING and name != "reply"]
-    return f"{' ' * (_WIDE + 1)}{' · '.join(parts)}"
+    return f"{' ' * (_WIDE + 1)}{_indent_lines(' · '.join(parts))}"

@@ -110,6 +110,8 @@ def _kind_schema(choices: list[str], kind: str) -> Schema:
 
 def _named_schema(name: str) -> Schema:
     try:
-        return class_schema(find(name), _REFERENCES)
+        cls = find(name)
     except UserError:  # needs a package that is not installed
         return {"properties": {}}
+    presets = getattr(cls, "presets", ())
+    return class_schema(cls, _REFERENCES, {"preset": {"enum": list(presets)}} if presets else None)

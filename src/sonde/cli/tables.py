@@ -318,7 +318,8 @@ _IF_ANY_MEANS = {
     "refused %": "episodes with a reply that looks like a refusal: sonde read RUN --reply refused.",
     "truncated %": "episodes with a reply cut by the token limit (--max-new-tokens): sonde read RUN --reply truncated.",
     "reasoning only %": "episodes with a reply of reasoning and no answer: sonde read RUN --reply reasoning_only.",
-    "context full %": "episodes that ended because the conversation no longer fitted into the model's context.",
+    "context full %": "episodes that ended because the conversation no longer fitted into the model's context "
+    "(--context last:K or render shows it less).",
     "filtered %": "episodes that ended because the model's host refuses what they say (a safety filter).",
     "model %": "replies of the user that its model gave because no rule applied.",
 }

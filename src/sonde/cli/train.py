@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from rich.console import RenderableType
+from rich.text import Text
 from typer import Argument, Option
 
 from sonde._util.extras import require_extra
@@ -18,7 +20,7 @@ from sonde._util.folders import write_atomically
 from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
-from sonde.models.files.shipped import SHIPPED
+from sonde.models.files.shipped import SHIPPED, check_plays
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.games import BESIDE, GameConfig, add_judge_seat, split_entry
 from sonde.runs.rollout import OnDone
@@ -61,7 +63,7 @@ from .games import (
     tasks_file_of,
 )
 from .overrides import apply_overrides, parse_assignment
-from .players import model_config, model_seats, model_to_train
+from .players import make_environment, model_config, model_seats, model_to_train
 from .progress import episode_progress
 from .terminal import out, print_result, stderr
 from .training_display import training_display
@@ -231,6 +233,10 @@ class TrainCommand(_TrainingOptions):
         self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
         if best and not self.as_json:
             out.print(_describe_best(self.folder, done.history), highlight=False)
+        if chosen.is_online and not seats and not self.as_json:
+            games = self._make_games(seats, objective, chosen)
+            if following := _suggest_evaluation([*best, done.model][0], games, chosen.online.context):
+                out.print(Text(f"next: {following}", style="dim"), soft_wrap=True)
 
     @cached_property
     def _config_content(self) -> dict[str, Json]:
@@ -309,6 +315,8 @@ class TrainCommand(_TrainingOptions):
         """Train while the model plays; None where only the costs are estimated."""
         model, chosen = plan.model.name, plan.training
         games = self._make_games(seats, objective, chosen)
+        for game in games:
+            check_plays(self.model.removeprefix("hf:"), game.env.name, game.env.spec.preset)
         if chosen.online.eval_every:
             games = hold_out_tasks(games, chosen.online.eval_split)
         envs = [game.env for game in games]
@@ -371,6 +379,20 @@ def _describe_best(folder: Path, history: Sequence[Mapping[str, float]]) -> str:
         return ""
     start = "" if before is None else f", {100 * before:.0f} % before training"
     return f"best weights: step {best.step}, {100 * best.success:.0f} % of the held-out tasks won{start}"
+
+
+def _suggest_evaluation(model: Path, games: Sequence[Game], context: str) -> str:
+    """The command that evaluates a model in the games it was trained on, seen as in training; empty where options of
+    `sonde eval` do not say what was played."""
+    envs: list[str] = []
+    for env in (game.env for game in games):
+        name, preset = str(env.config["name"]), env.spec.preset
+        is_default = preset == make_environment(name, None).spec.preset
+        if make_environment(name, preset).config != env.config or (":" in name and not is_default):
+            return ""
+        envs.append(name if is_default else f"{name}:{preset}")
+    shown = () if context == "full" else ("--context", context)
+    return shlex.join(["sonde", "eval", *dict.fromkeys(envs), "--model", str(model), *shown])
 
 
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:

@@ -140,6 +140,7 @@ def _write_part(part: Part, folder: Path, processes: int | None, on_done: OnDone
     """Play with several processes. A separate function, so that the writer's index is freed before the run's is
     read."""
     with RunWriter.open(folder, part.run.resolved_config) as writer:
+        writer.plan_episodes(part.plan.count_episodes(part.run.tasks, writer.finished_keys))
         chunks = part.make_chunks(writer.finished_keys)
         at_once = min(len(chunks), processes or count_cores())
         played = (

@@ -127,7 +127,7 @@ def suite_environments(name: str) -> tuple[Form, ...]:
     also = ALSO.get(name, EMPTY)
     found = tuple((env, p) for env, known in presets.items() for p in known if p == name or p in also.get(env, ()))
     if not found:
-        raise unknown("suite", name, sorted({preset for known in presets.values() for preset in known}))
+        raise unknown("suite", name, TITLES)
     return found
 
 

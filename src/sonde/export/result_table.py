@@ -70,7 +70,7 @@ def format_results(evaluations: Sequence[Evaluation], form: str = "markdown") ->
 
 
 def _describe_environment(e: Evaluation) -> str:
-    return f"{e.env_name} ({e.preset})"
+    return make_visible(f"{e.env_name} ({e.preset})")
 
 
 def _count_episodes(e: Evaluation) -> str:
@@ -115,6 +115,7 @@ def _markdown_cell(cell: _Number | str) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "×": r"$\times$",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}",
     **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
 

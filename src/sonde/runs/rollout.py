@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,6 +120,12 @@ class Plan(Checked):
             found = (Job(tasks[index], self.seed, sample) for sample, index in numbers)
         mine = found if self.share[1] == 1 else islice(found, self.share[0], None, self.share[1])
         return (job for job in mine if job.key not in skip) if skip else mine
+
+    def count_episodes(self, tasks: Sequence[Task], held: Collection[Key]) -> int:
+        """The number of episodes when all shares are played, including those that are `held` already."""
+        if not held:
+            return len(tasks) * self.k if self.span is None else self.span[1] - self.span[0]
+        return len(held) + sum(1 for _ in replace(self, share=(0, 1)).list_jobs(tasks, held))
 
 
 def _check_distinct(tasks: Sequence[Task]) -> None:
@@ -351,6 +357,7 @@ def record_plan(
 
     async def write_share() -> None:
         with RunWriter.open(folder, tied, writer=writer) as run:
+            run.plan_episodes(plan.count_episodes(tasks, run.finished_keys))
             recall_forms(folder, endpoints)
 
             def note_endpoints(_: Trajectory) -> None:

@@ -43,7 +43,7 @@ async def play_through(env: Any, *, seed: int, index: int, reply: hosts.Reply) -
             found = await client.call_tool("say", {"text": await reply(told[-1])})
             rewards.append(found.structured_content["reward"])
     if found.is_error:
-        raise UserError(found.content[0].text)
+        raise UserError(found.content[0].text.replace("new_game: task", "index"))  # the tool's word for it
     outcome = found.structured_content["outcome"]
     cut = outcome["truncated"] == "turns"
     return HostEpisode(
@@ -96,6 +96,25 @@ def test_what_is_no_usable_call_is_counted_and_never_wins() -> None:
     for arguments, told in (({"seed": -1}, "seed: got -1"), ({"seed": "x"}, "seed: got 'x'"), ({"tasks": 1}, "tasks")):
         found = asyncio.run(play("new_game", arguments))
         assert found.is_error and told in found.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"tsk": 1}, "new_game: argument: unknown name 'tsk' (did you mean 'task'?); known: seed, task"),
+        ({"task": "x"}, "new_game: task: got 'x', allowed: a whole number, 0 to 499"),
+        ({"task": 500}, "new_game: task: got 500, allowed: a whole number, 0 to 499"),
+        ({"task": True}, "new_game: task: got True, allowed: a whole number, 0 to 499"),
+        ({"seed": -1}, "new_game: seed: got -1, allowed: a whole number, 0 to 18446744073709551615"),
+    ],
+)
+def test_wrong_arguments_of_a_new_game_are_named(arguments: dict[str, Any], says: str) -> None:
+    async def call() -> Any:
+        async with Client(make_server("mastermind")) as client:
+            return await client.call_tool("new_game", arguments)
+
+    refused = asyncio.run(call())
+    assert refused.is_error and refused.content[0].text == says
 
 
 def test_calls_that_come_together_are_turns_one_after_another() -> None:

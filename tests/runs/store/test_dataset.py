@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.core import Outcome, StoreError, Trajectory, UserError
+from sonde.core import AGENT, Outcome, StoreError, Trajectory, UserError
 from sonde.runs.store import Run, RunWriter, StoreWarning, TrajectoryDataset
 from sonde.runs.store.codec import encode_trajectory
 from sonde.runs.store.frames import read_frames
@@ -64,14 +64,16 @@ def test_what_the_index_knows_of_a_trajectory(tmp_path: Path, play, seats) -> No
     denied = replace(seats, seed=1, outcome=Outcome("win", 1.0, True, False), tags={"step": "3"})
     dataset = TrajectoryDataset(write(tmp_path, [seats, *play(1), denied, *failed]))
     one, other, third, last = dataset.index_entries()
-    assert one[:16] == (
+    seats_return = sum(turn.rewards.get(AGENT, 0.0) for turn in seats.turns)
+    assert seats_return not in (0.0, -0.5), "it differs from the outcome's score"
+    assert one[:17] == (
         seats.task.id, 2**64 - 1, 4, "a" * 20, "", "mastermind", seats.task.preset, seats.task.split,
-        seats.task.index, "loss", False, -0.5, "turns", 3, 0, '{"group": "mastermind", "t": "1"}',
+        seats.task.index, "loss", False, -0.5, "turns", seats_return, 3, 0, '{"group": "mastermind", "t": "1"}',
     )  # fmt: skip
     mine = play(1)[0]
     sampled = [c.usage for act in mine.acts for c in act.action.completions]
     assert (other.turns, other.tokens) == (3, sum(u.prompt + u.completion for u in sampled)) and other.tokens > 90
-    assert (other.kind, other.success, other.score, other.truncated) == (None, None, None, None)
+    assert (other.kind, other.success, other.score, other.truncated, other.agent_return) == (None,) * 5
     assert (third.kind, third.success, third.score, third.tags) == (
         "win", False, 1.0, '{"group": "mastermind", "step": "3"}',
     )  # fmt: skip

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,11 @@ def test_folders_that_are_not_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a run folder"):
         Run.load(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+    for name in "abc":
+        RunWriter.open(tmp_path / name, CONFIG).close()
+    held = re.escape(f"(it has no config.json, but holds {tmp_path / 'a'}, {tmp_path / 'b'} and 1 more)")
+    with pytest.raises(UserError, match=held):
+        Run.load(tmp_path)
     with pytest.raises(UserError, match="config: not JSON"):
         RunWriter.open(tmp_path / "new", {"a": object()})
 

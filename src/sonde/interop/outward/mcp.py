@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde._util.extras import missing_extra
-from sonde.core import AGENT, EMPTY, AnyPolicy, Env, SondeError, Trajectory
+from sonde.core import AGENT, EMPTY, AnyPolicy, Env, SondeError, Trajectory, invalid, unknown
 from sonde.core.tools import Tool, ToolCall
 from sonde.runs.store import Key, RunWriter
 
@@ -83,12 +83,21 @@ class _Games:
         async with self._lock:
             try:
                 if name == NEW_GAME.name:
+                    self._check_new_game(arguments)
                     return await self._begin_game(**arguments)
                 if not self._running:
                     return _refuse_call("no game is running; call new_game")
                 return await self._take_turn(ToolCall(name, json.dumps(arguments)))
-            except (SondeError, TypeError) as e:
+            except SondeError as e:
                 return _refuse_call(str(e))
+
+    def _check_new_game(self, arguments: Mapping[str, Any]) -> None:
+        for name, value in arguments.items():
+            if name not in NEW_GAME.parameters["properties"]:
+                raise unknown(f"{NEW_GAME.name}: argument", name, NEW_GAME.parameters["properties"])
+            last = len(self._tasks) - 1 if name == "task" else 2**64 - 1
+            if type(value) is not int or not 0 <= value <= last:
+                raise invalid(f"{NEW_GAME.name}: {name}", value, f"a whole number, 0 to {last}")
 
     async def _begin_game(self, task: int | None = None, seed: int = 0) -> CallToolResult:
         self._running = False

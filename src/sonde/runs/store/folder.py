@@ -1,7 +1,7 @@
 """The run folder: its configuration, which later writers cannot change, its locks and its file names.
 
 config.json                       format, versions, fingerprint and the resolved configuration; how models are accessed
-                                  (`core.config.HOW`) as last used
+                                  (`core.config.HOW`) as last used; the number of planned episodes, where it is known
 trajectories-00000.jsonl.zst ...  the logs of writer 0, in order; trajectories-3-00000.jsonl.zst ... those of writer 3
 index.sqlite                      derived from the logs (`index.py`)
 annotations-NAME.jsonl.zst        results computed later
@@ -42,6 +42,7 @@ PATIENCE = 10.0
 """Seconds that a writer waits for another one that is starting."""
 _OURS = re.compile(r"\..*|config\.json|endpoints-\d+\.json|index\.sqlite|(trajectories|annotations)-.*\.jsonl\.zst")
 _REMEDIES = "allowed: the same one, another folder, or starting over (--fresh, `sonde.runs.store.discard_run`)"
+PLANNED = "planned"
 _FIELDS = {"format", "sonde", "commit", "fingerprint", "config"}
 
 
@@ -50,8 +51,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         saved = json.loads((folder / CONFIG).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        why = f"it has no {CONFIG}" if folder.exists() else "no such file or folder"
-        raise UserError(f"run: {folder} is not a run folder ({why})") from None
+        raise UserError(f"run: {folder} is not a run folder ({_explain_no_run(folder)})") from None
     except ValueError as e:
         raise StoreError(f"{folder / CONFIG}: not JSON ({e})") from e
     if not isinstance(saved, dict) or not set(saved) >= _FIELDS:
@@ -60,6 +60,31 @@ def read_config(folder: Path) -> dict[str, Any]:
         age = "newer" if saved["format"] > FORMAT else "older"
         raise StoreError(f"{folder}: format {saved['format']} is {age} than this sonde's {FORMAT}")
     return saved
+
+
+def _explain_no_run(folder: Path) -> str:
+    if not folder.exists():
+        return "it does not exist"
+    runs = sorted(str(path.parent) for path in folder.glob(f"*/{CONFIG}"))
+    more = f" and {len(runs) - 2} more" if len(runs) > 2 else ""
+    return f"it has no {CONFIG}" + (f", but holds {', '.join(runs[:2])}{more}" if runs else "")
+
+
+def read_planned(folder: Path) -> int | None:
+    """The number of episodes that the run will have when its last plan is played; None if no plan told it."""
+    planned = read_config(folder).get(PLANNED)
+    return planned if isinstance(planned, int) else None
+
+
+def save_planned(folder: Path, n: int) -> None:
+    """Note the number of episodes that the run will have; its configuration and fingerprint stay."""
+    held = hold_lock(folder / ".lock", wait=PATIENCE)
+    try:
+        saved = read_config(folder)
+        if saved.get(PLANNED) != n:
+            _write_config(folder, {**saved, PLANNED: n})
+    finally:
+        held.release()
 
 
 def describe_tampering(saved: Mapping[str, Any]) -> str | None:
@@ -91,13 +116,17 @@ def claim_writer(folder: Path, config: Mapping[str, Any], writer: int) -> FileLo
         held = hold_lock(folder / f".lock-{writer}")
         try:
             if wanted != saved:
-                write_atomically(folder / CONFIG, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+                _write_config(folder, wanted)
         except BaseException:
             held.release()
             raise
     finally:
         coming.release()
     return held
+
+
+def _write_config(folder: Path, content: Mapping[str, Any]) -> None:
+    write_atomically(folder / CONFIG, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def discard_run(folder: Path | str, *, also: Collection[str] = ()) -> None:

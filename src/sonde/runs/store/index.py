@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 from zlib import crc32
 
-from sonde.core import SondeError, StoreError, Task, content_hash
+from sonde.core import AGENT, SondeError, StoreError, Task, content_hash
 from sonde.core.record import check_record
 
 from .codec import acts, load_json
@@ -62,9 +62,9 @@ class Key(NamedTuple):
 
 class Entry(NamedTuple):
     """What the index stores about a trajectory, and its position: line `line` of the frame of `length` bytes at byte
-    `at` of that log. `kind`, `success`, `score` and `truncated` are None without an outcome; `error` is the failure of
-    the outside world, otherwise empty; `tokens` covers all seats, prompt and completion; `tags` are those of the task
-    and of the episode, as JSON."""
+    `at` of that log. `kind`, `success`, `score`, `truncated` and `agent_return` (the sum of the agent's rewards) are
+    None without an outcome; `error` is the failure of the outside world, otherwise empty; `tokens` covers all seats,
+    prompt and completion; `tags` are those of the task and of the episode, as JSON."""
 
     task: str
     seed: int
@@ -79,6 +79,7 @@ class Entry(NamedTuple):
     success: bool | None
     score: float | None
     truncated: str | None
+    agent_return: float | None
     turns: int
     tokens: int
     tags: str
@@ -129,14 +130,15 @@ WHERE (excluded.error = '') > (error = '')
 def index_entry(data: Mapping[str, Any]) -> Entry:
     """The index entry of a trajectory in JSON form."""
     task, outcome = data["task"], data["outcome"]
-    kind = score = truncated = success = None
+    kind = score = truncated = success = returned = None
     if outcome is not None:
         kind, score, truncated = outcome["kind"], float(outcome["score"]), outcome["truncated"]
         success = kind == "win" and outcome["judged"] is not False
+        returned = float(sum(act.get("rewards", {}).get(AGENT, 0.0) for turn in data["turns"] for act in turn))
     usages = [c["usage"] for act in acts(data) for c in act.get("completions", ())]
     return Entry(
         content_hash(task), data["seed"], data["sample"], data["id"], data["error"], task["env"], task["preset"],
-        task["split"], task["index"], kind, success, score, truncated, len(data["turns"]),
+        task["split"], task["index"], kind, success, score, truncated, returned, len(data["turns"]),
         sum(u[0] + u[1] for u in usages), json.dumps({**task["tags"], **data["tags"]}),
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from sonde.core import StoreError, Trajectory, UserError, invalid
 
 from .codec import encode_trajectory
 from .finished import FinishedKeys
-from .folder import claim_writer, read_config
+from .folder import claim_writer, read_config, save_planned
 from .index import WRITERS, Index, Key, log_path
 from .log import Closing, Log, StoreWarning, warn_damage
 
@@ -61,6 +61,10 @@ class RunWriter(Closing):
     def finished_keys(self) -> Set[Key]:
         """The keys `(task.id, seed, sample)` of all episodes stored without error, always current."""
         return self._finished
+
+    def plan_episodes(self, n: int) -> None:
+        """Note how many episodes the run will have, so that a reader knows when it is complete."""
+        save_planned(self.folder, n)
 
     def append_trajectory(self, trajectory: Trajectory) -> None:
         """Store a finished episode. It is on disk after the next flush; `sonde.runs.store.log` says when that happens.

@@ -18,6 +18,8 @@ WIDTH, HEIGHT = 4.5, 2.8
 """Inches; a figure is scaled to its card, at most 520 pixels wide."""
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
+_EDGE = 3.0
+"""Pixels between a text and the edge of a figure."""
 _FEW = 40
 """A curve with at most this many points has markers."""
 
@@ -157,6 +159,19 @@ def label_ends(ax: Any, ends: Sequence[tuple[float, AgentStyle]]) -> None:
             1.02, (place - low) / (high - low), style.short, transform=ax.transAxes, va="center", fontsize=8.5,
             color=style.colour, gid=f"agent-{style.number}",
         )  # fmt: skip
+
+
+def widen_margins(ax: Any) -> None:
+    """Move the sides of the axes inwards where names or ticks would pass the edge of the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure, box = ax.figure, ax.get_position()
+    text, width = ax.get_tightbbox(FigureCanvasAgg(figure).get_renderer()), figure.bbox.width
+    left, right = max(0.0, _EDGE - text.x0), max(0.0, text.x1 - width + _EDGE)
+    if left or right:
+        grid = ax.get_gridspec()
+        grid.left, grid.right = box.x0 + left / width, box.x1 - right / width
+        figure.subplots_adjust()
 
 
 def spread_labels(ends: Sequence[float], low: float, high: float) -> list[float]:

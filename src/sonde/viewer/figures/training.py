@@ -15,7 +15,7 @@ import numpy as np
 from sonde._util.escaping import make_visible
 
 from ..training_history import Series, TrainingHistory, describe_training
-from .axes import WIDTH, figure_axes, spread_labels
+from .axes import WIDTH, figure_axes, spread_labels, widen_margins
 from .svg import FLOOR, INK, MUTED, PALETTE, Drawing
 
 SMOOTH_FROM = 60
@@ -317,6 +317,7 @@ def _draw_panel(panel: Panel, history: TrainingHistory, colour: str) -> Drawing:
         _scale_axes(ax, panel)
         if named:
             _label_ends(ax, ends)
+        widen_margins(ax)
         return Drawing(ax.figure, _describe_panel(panel, history))
 
 

@@ -20,7 +20,7 @@ PER_PAGE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """The results of one run in a task: episodes won and played, mean turns and mean score."""
+    """The results of one run in a task: episodes won and played, mean turns and mean return."""
 
     wins: int
     n: int
@@ -113,7 +113,7 @@ def make_compare_page(
 
 def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
     rows = shelf.run.trajectories.select_columns(
-        "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(score), 0)",
+        "task, seed, min(task_index), coalesce(sum(success), 0), count(*), avg(turns), coalesce(avg(agent_return), 0)",
         group="task, seed",
     )
     return {
@@ -124,7 +124,7 @@ def _read_sides(shelf: Shelf) -> dict[tuple[str, int], tuple[int, Side]]:
 
 def _estimate_gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate]:
     """Differences over the recorded episodes; an evaluation also counts missing ones."""
-    spec, others = shelves[0].env.spec, "coalesce(max(score NOT IN (0, 1)), 0)"
+    spec, others = shelves[0].env.spec, "coalesce(max(agent_return NOT IN (0, 1)), 0)"
     binary = not any(shelf.run.trajectories.select_columns(others, order="1")[0][0] for shelf in shelves)
     bounds = {
         "rate": (0.0, 1.0),

@@ -18,19 +18,19 @@ PER_PAGE = 50
 ORDERS = {
     "task": "task_index, task, seed, sample",
     "turns": "turns, task_index, sample",
-    "score": "score, task_index, sample",
+    "score": "agent_return, task_index, sample",
     "tokens": "tokens, task_index, sample",
     "stored": "log, at, line",
     "newest": "log DESC, at DESC, line DESC",
 }
 """SQL orders by their names in addresses; a minus in front of a name reverses the first column."""
 GROUPS = {"kind": "coalesce(kind, 'error')", "task": "task_index"}
-_COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), score, turns, tokens, tags, error"
+_COLUMNS = "id, task, seed, sample, task_index, coalesce(kind, 'error'), agent_return, turns, tokens, tags, error"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An episode in a list; `bits` and `efficiency` are None if it was not evaluated."""
+    """An episode in a list; `score` is the agent's return; `bits` and `efficiency` are None if it was not evaluated."""
 
     id: str
     task: str

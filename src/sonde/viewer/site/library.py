@@ -22,7 +22,7 @@ from sonde.core.types import Json
 from sonde.evaluation.run_evaluation import EVALUATION
 from sonde.runs.display_names import policy_label
 from sonde.runs.store import Run, StoreWarning, annotation_names
-from sonde.runs.store.folder import CONFIG, DEEP, read_config
+from sonde.runs.store.folder import CONFIG, DEEP, read_config, read_planned
 from sonde.runs.store.index import list_logs
 
 from ..training_history import HISTORY
@@ -31,7 +31,7 @@ from .evaluation_file import EvaluationFile
 OPEN = 8
 """Runs whose index is in memory at a time; an index of 100,000 episodes takes 50 MB."""
 FRESH = 60.0
-"""Seconds after its last episode during which a run counts as playing."""
+"""Seconds after its last episode during which a run that lacks episodes counts as playing."""
 
 
 class Shelf:
@@ -46,6 +46,7 @@ class Shelf:
         self.damage: Sequence[str] = ()
         self.headline: tuple[Any, str, Any] | None = None
         self.figures: tuple[Any, str] | None = None
+        self._complete: tuple[Any, bool] = ((), False)
 
     @cached_property
     def config_file(self) -> dict[str, Json]:
@@ -80,7 +81,8 @@ class Shelf:
 
     def file_state(self) -> tuple[Any, ...]:
         """Sizes and times of all files; differs when anything in the folder has changed."""
-        paths = [*list_logs(self.folder).values(), self.folder / EVALUATION, *self.folder.glob("annotations-*.zst")]
+        files = (self.folder / CONFIG, self.folder / EVALUATION)
+        paths = [*list_logs(self.folder).values(), *files, *self.folder.glob("annotations-*.zst")]
         stats = [(path.name, path.stat()) for path in paths if path.is_file()]
         return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
@@ -104,6 +106,9 @@ class Shelf:
                 self.damage = self._run.trajectories.damage_reports
                 self._state, self._known = state, {}
             return self._run
+
+    def _select_finished(self) -> Sequence[Trajectory]:
+        return self.run.trajectories.select_where("error = ''")
 
     def free_memory(self) -> None:
         """Free the memory of its index."""
@@ -157,7 +162,19 @@ class Shelf:
         path = self.folder / EVALUATION
         if path.is_file() and path.stat().st_mtime >= self.last_change:
             return "evaluated"
-        return "playing" if time.time() - self.last_change < FRESH else "not evaluated"
+        fresh = time.time() - self.last_change < FRESH
+        return "playing" if fresh and not self._is_complete() else "not evaluated"
+
+    def _is_complete(self) -> bool:
+        """Whether the run holds every episode that it is planned to have; no if no plan told how many."""
+        with self.lock:
+            state, is_closed = self.file_state(), self._run is None
+            if self._complete[0] != state:
+                planned = read_planned(self.folder)
+                self._complete = state, planned is not None and len(self._select_finished()) >= planned
+                if is_closed:
+                    self.free_memory()
+            return self._complete[1]
 
     @property
     def agent(self) -> str:

@@ -194,7 +194,7 @@ def summarise_run(shelf: Shelf) -> Headline:
     plain = {"name": shelf.name, "env": env, "preset": preset, "agent": shelf.agent, "n": sum(kinds.values()),
              "tokens": tokens, "turns": turns, "changed": shelf.last_change, "status": status}  # fmt: skip
     if known is None:
-        score = runs.select_columns("avg(score)", order="1")[0][0]
+        score = runs.select_columns("avg(agent_return)", order="1")[0][0]
         return Headline(
             **plain, success=estimate_success(shelf), score=score, reference_score=None, bits=None, kinds=kinds
         )

@@ -80,8 +80,8 @@ def hash_version(folder: Path) -> str:
 
 def _read_played(shelf: Shelf) -> PlayedEpisodes:
     rows = shelf.run.trajectories.select_columns(
-        "CAST(json_extract(tags, '$.step') AS INTEGER), count(*), coalesce(avg(success), 0), coalesce(avg(score), 0), "
-        "avg(turns), min(id)",
+        "CAST(json_extract(tags, '$.step') AS INTEGER), count(*), coalesce(avg(success), 0), "
+        "coalesce(avg(agent_return), 0), avg(turns), min(id)",
         group="1",
         order="1",
         limit=POINTS,
