@@ -105,6 +105,8 @@ def test_nothing_is_accused_or_done(said: str) -> None:
         "Sven, where were you? And Zofia, do you know the code?", "Look at the wet chart and the tide table.",
         "Ask Sven where he was and whether he knew the code.", "First check the ship's log, then ask Sven about it.",
         "I accuse Sven and Nikhil.", "Accuse Sven, Nikhil and Wanda.", "Check the ship's log, then accuse Sven.",
+        "I accuse: Sven, Nikhil, Wanda", "I accuse all of them: Sven, Zofia, Nikhil and Wanda.",
+        "I accuse Sven, and Nikhil.", "I accuse them all, that is Sven, Nikhil, and Wanda.",
         "Sven, did you see Zofia or Nikhil?", "Sven, did Zofia hate Farah? No, never mind her. Did you?",
         "Sven, where were you, and who is Zofia to you, and had you the code?",
     ],

@@ -8,6 +8,7 @@ A sentence about guilt accuses the person whom it names, unless it denies, repor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from .._shared.english.sentences import skip_preamble
 from .._shared.english.tokens import word_set
@@ -49,8 +50,9 @@ def _list_accused(words: tuple[str, ...], everybody: Sequence[str]) -> list[str]
         return []
     near = [j for i in guilty for j in (i + 1, i - 1) if 0 <= j < len(clauses) and _is_accusing_clause(clauses[j])]
     for where in (own, near):
-        if found := list(dict.fromkeys(p for i in where for p in mentioned_ids(clauses[i], "p"))):
-            return found
+        if found := [p for i in where for p in mentioned_ids(clauses[i], "p")]:
+            listed = takewhile(_is_list_of_people, clauses[max(where) + 1 :])
+            return list(dict.fromkeys((*found, *(p for clause in listed for p in mentioned_ids(clause, "p")))))
     meant = any(not _SOMEBODY.isdisjoint(clauses[i]) for i in guilty) and len(everybody) == 1
     return list(everybody) if meant else []
 
@@ -68,6 +70,11 @@ def _split_clauses(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     for word in words:
         clauses = [*clauses, ()] if word in _CLAUSE_ENDS else [*clauses[:-1], (*clauses[-1], word)]
     return [clause for clause in clauses if clause]
+
+
+def _is_list_of_people(clause: tuple[str, ...]) -> bool:
+    """Whether a clause only names people, as those of "I accuse: Sven, Nikhil, and Wanda" do."""
+    return all(word[:2] == "@p" or word in ("and", "or") for word in clause)
 
 
 def _is_accusing_clause(clause: tuple[str, ...]) -> bool:
