@@ -208,13 +208,20 @@ def _parse_sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
     before, behind = words[max(0, start - 3) : start], words[end : end + 3]
     percent = behind[:1] in (["percent"], ["per"])
     thousands = not _THOUSANDS.isdisjoint(words[start:end])
-    money = thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1])
+    money = (
+        thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1]) or _is_bare_price(words[start:end])
+    )
     if value is None or not (percent or money) or not _MEASURED.isdisjoint(behind[:1]):
         return None
     cut = not _OFF.isdisjoint(behind) or any(w in ("discount", "off", "by") for w in before)
     if percent:
         return _Sum(value / 100, True) if cut and 0 < value < 100 else None
     return _Sum(value, cut)
+
+
+def _is_bare_price(words: Sequence[str]) -> bool:
+    """Whether a number without a currency is as long as the price of a car: "How about 28000?"; a year is shorter."""
+    return len(words) == 1 and words[0].isdigit() and 5 <= len(words[0]) <= 6
 
 
 _GRAND = {"grand": "thousand"}
