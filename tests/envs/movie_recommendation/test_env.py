@@ -244,6 +244,7 @@ def test_only_the_user_sees_the_weights() -> None:
     [("rate M3", "rate M3"), ("RATE m3", "rate M3"), ("compare M3 M7", "compare M3 M7")]
     + [(text, "rate M3") for text in ("rate M3.", "rate Ｍ3", "rate: (M3)")]
     + [(text, "compare M7 M3") for text in ("compare M7, M3", "Compare m7 and m3", "compare M7 , and M3")]
+    + [(f"Compare M7 {between} M3.", "compare M7 M3") for between in ("with", "to", "vs", "vs.")]
     + [
         (bad, None)
         for bad in (

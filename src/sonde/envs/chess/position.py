@@ -24,6 +24,8 @@ START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 SAN = re.compile(r"(?:O-O(?:-O)?|[KQRBN][a-h]?[1-8]?x?[a-h][1-8]|(?:[a-h]x)?[a-h][1-8](?:=[QRBN])?)[+#]?", re.ASCII)
 """The pattern of a move."""
+_NUMBER = re.compile(r"^\d{1,3}\.", re.ASCII)
+"""The number before a move of White."""
 _LONGEST = 60
 _LONGEST_FEN = 100
 
@@ -85,8 +87,8 @@ def moves_by_square(fen: str) -> dict[str, dict[str, str]]:
 
 
 def parse_move(fen: str, text: str) -> str | None:
-    """The move in a reply, in SAN; None if there is none. The reply may have spaces, signs of check and mate, a mark at
-    the end (`!`, `?`, `.`) and 0 for O; otherwise it must be exact SAN."""
+    """The move in a reply, in SAN; None if there is none. The reply may have spaces, the number of the move (`12.`),
+    signs of check and mate, a mark at the end (`!`, `?`, `.`) and 0 for O; otherwise it must be exact SAN."""
     return parse_answer(text, partial(_match_move, fen), partial(_is_running, fen), bare=True)
 
 
@@ -95,7 +97,8 @@ def _is_running(fen: str, san: str) -> bool:
 
 
 def _match_move(fen: str, answer: str) -> str | None:
-    said = "".join(answer.split()).rstrip("!?.+#").replace("0", "O") if len(answer) <= _LONGEST else ""
+    said = _NUMBER.sub("", "".join(answer.split())) if len(answer) <= _LONGEST else ""
+    said = said.rstrip("!?.+#").replace("0", "O")
     if not SAN.fullmatch(said):
         return None
     here = parse_position(fen)

@@ -190,11 +190,12 @@ class MovieAnswers:
         """Questions (a comparison in one of its two directions) and picks."""
 
     def read_request(self, answer: str, *, picking: bool) -> str | None:
-        """The question or pick in an answer, ignoring case and spaces; commas, brackets and `and` are allowed."""
+        """The question or pick in an answer, ignoring case and spaces; commas, brackets, and `and`, `with`, `to` or
+        `vs` between two movies are allowed."""
         if len(answer) > 100:
             return None
         kind, *names = split_words(answer.replace(",", " ").replace(":", " ")) or [""]
-        if len(names) == 3 and names[1].casefold() == "and":
+        if len(names) == 3 and names[1].casefold().rstrip(".") in ("and", "with", "to", "vs"):
             names = [names[0], names[2]]
         text = " ".join([kind.lower(), *(name.upper() for name in names)])
         return text if text in (self.picks if picking else self.questions) else None
