@@ -38,7 +38,7 @@ _LABEL = pattern(
     (?:(?:my|the|your|our|final|first|second|third|next|best|new|chosen)\s+){0,4}
     (?:answer|guess|choice|response|reply|result|solution|output|selection|decision|pick|move|action|command
       |word|code|cell|square|coordinates?|shot|place|digit|letter|number|arm|button|tunnel|tables?|rule|question)
-    (?:\s*\#?\s*\d{1,3})?(?:(?:\s+is)?[*_"']{0,4}\s?[:=][*_]{0,4}\s*|\s+is\s+)(?=\S)""",
+    (?:\s*\#?\s*\d{1,3})?(?:(?:\s+is)?[*_"']{0,4}\s?[:=][*_]{0,4}\s*|\s+(?:is|are)\s+)(?=\S)""",
     IGNORECASE | VERBOSE,
 )
 _HEADING = pattern(

@@ -15,6 +15,10 @@ agent does not see these tags. Without an earlier offer there is no deal, whatev
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
 
+To sell needs little listening. A seller who shows two features a message in at least 12 words, all six in three
+messages, and each time asks 2 % of the list price less, from 92 %, sells to all 200 buyers of the test without reading
+a reply: mean .88, the reference .96, random play .19.
+
 `turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
 """
 

@@ -22,8 +22,9 @@ By the paper's text a lost game costs nothing. By its code it costs 1, which its
 .210 and deviation .970 in table 1 are those of 60 % at 1 and 39 % at -1.
 
 Departures: `rules="code"` takes two rules from the paper's code: the limit of 401 answers of the agent, and the reply
-to an illegal move, which is the position alone. An answer must be the SAN of a legal move, with or without signs of
-check; the paper's parser also reads moves without the sign of a capture, or with more of their origin than necessary.
+to an illegal move, which is the position alone. An answer must be the SAN of a legal move, with or without its number
+and signs of check; the paper's parser also reads moves without the sign of a capture, or with more of their origin
+than necessary.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Chess(Env[State]):
             max_new_tokens=512,
             departures=(
                 "a lost game costs 1, as in the paper's table 1 and code; its text charges nothing",
-                "only SAN is read, no move with more or less in it",
+                "only SAN is read, with or without the number of the move, and no move with more or less in it",
                 "no start to train on is a mirror image of a test position",
                 "the opponent is a small search, unless users:stockfish is seated",
                 *((_DATA[self.preset],) if self.preset in _DATA else ()),

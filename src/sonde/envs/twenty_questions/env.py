@@ -20,7 +20,9 @@ know" when it does not know, as the papers' users cannot. `delta_belief`, as in 
 
     paper   the rule of the preset's paper. In `delta_belief` every question that mentions the secret ends the game,
             whether it is a guess or not (`mentions.py`). In the other presets a guess is strict, as PAPRIKA asks: it
-            names the topic, or a common other name, as the thing itself, and a list of things never wins
+            names the topic, or a common other name, as the thing itself, and a list of things never wins. So in
+            `delta_belief` lists win: 20 questions "Is it a, b, c, ...?" of at most 500 characters name 1,350 of the
+            1,972 topics, and with them 70 % of those of the test
     code    in `delta_belief`: only the exact name counts as a mention, and a reply has 50 tokens (otherwise 128, as in
             PAPRIKA; the paper prints no number); in the other presets as `paper`
     strict  a strict guess in `delta_belief` too
