@@ -144,7 +144,10 @@ class BernoulliBandit(TabularEnv[State], AnswerTags):
             else f"the best of {self.arm_count} arms, uniform; it pays with {best:g}, the others with {rest:g}",
             source=preset.source,
             reference=preset.reference,
-            departures=("the prompt states the rule of the rewards",) if self._pays_surely else (),
+            departures=(
+                "prompts are ours",
+                *(("the prompt states the rule of the rewards",) if self._pays_surely else ()),
+            ),
         )
 
     def split(self, split: str) -> Sequence[Task]:
