@@ -259,6 +259,8 @@ def parse_interval(words: Sequence[str]) -> Interval | None:
 
     >>> parse_interval("at least 3".split()), parse_interval("between 5 and 10".split())
     (Interval(low=3.0, high=inf), Interval(low=5.0, high=10.0))
+    >>> parse_interval("between 1 and 5 million".split()), parse_interval("500 to 2 thousand".split())
+    (Interval(low=1000000.0, high=5000000.0), Interval(low=500.0, high=2000.0))
     >>> parse_interval("20 or more".split())
     Interval(low=20.0, high=inf)
     >>> parse_interval(["12"]), parse_interval("less than blue".split())
@@ -286,7 +288,10 @@ def parse_interval(words: Sequence[str]) -> Interval | None:
 def _parse_between(words: Sequence[str], joint: str) -> Interval | None:
     at = next((i for i, w in enumerate(words) if w == joint), 0)
     low, high = (parse_amount(words[:at]), parse_amount(words[at + 1 :])) if at else (None, None)
-    return None if low is None or high is None else Interval(low, high)
+    if low is None or high is None:
+        return None
+    shared = SCALES.get(words[-1], 1) if SCALES.keys().isdisjoint(words[:at]) else 1
+    return Interval(low * shared if low * shared <= high else low, high)
 
 
 def _one_sided_interval(sense: str, n: float) -> Interval:
