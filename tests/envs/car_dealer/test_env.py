@@ -40,6 +40,7 @@ def said(*messages: str) -> list[Pitch]:
         ("The list price is $30,000, but you can have it for $27,000.", 27_000), ("It costs $30,000.", 30_000),
         ("$27,000 or $26,000, as you like", 0), ("It is a 2024 model with 300 horsepower.", 0), ("$2,850", 0),
         ("How about 28000?", 28_000), ("I can do 28,500 for you.", 28_500), ("It has 28,000 miles on it.", 0),
+        ("Its stock number is 28500.", 0),
         ("$28,50", 0), ("Good morning!", 0), ("$" + "9" * 5000, 0),
     ],
 )  # fmt: skip

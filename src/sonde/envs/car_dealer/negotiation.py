@@ -208,9 +208,8 @@ def _parse_sum(words: Sequence[str], start: int, end: int) -> _Sum | None:
     before, behind = words[max(0, start - 3) : start], words[end : end + 3]
     percent = behind[:1] in (["percent"], ["per"])
     thousands = not _THOUSANDS.isdisjoint(words[start:end])
-    money = (
-        thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1]) or _is_bare_price(words[start:end])
-    )
+    money = thousands or before[-1:] == ["dollar"] or not _MONEY.isdisjoint(behind[:1])
+    money = money or ("number" not in before and _is_bare_price(words[start:end]))
     if value is None or not (percent or money) or not _MEASURED.isdisjoint(behind[:1]):
         return None
     cut = not _OFF.isdisjoint(behind) or any(w in ("discount", "off", "by") for w in before)
