@@ -17,7 +17,7 @@ all 315. The filter is exact for `users:buyer`.
 
 To sell needs little listening. A seller who shows two features a message in at least 12 words, all six in three
 messages, and each time asks 2 % of the list price less, from 92 %, sells to all 200 buyers of the test without reading
-a reply: mean .88, the reference .96, random play .19.
+a reply: mean return .90, that of the reference 1.03, of random play .17.
 
 `turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
 """
