@@ -35,7 +35,7 @@ _AROUND = f"{_PUNCTUATION}{_MARKS}“”„‘’«»"
 """Characters stripped from either end of an answer even if missing at the other."""
 _LABEL = pattern(
     r"""[\s*_#"']{0,8}
-    (?:(?:my|the|your|our|final|first|second|third|next|best|new|chosen)\s+){0,4}
+    (?:(?:my|the|your|our|final|first|second|third|next|best|new|chosen|secret|hidden)\s+){0,4}
     (?:answer|guess|choice|response|reply|result|solution|output|selection|decision|pick|move|action|command
       |word|code|cell|square|coordinates?|shot|place|digit|letter|number|arm|button|tunnel|tables?|rule|question)
     (?:\s*\#?\s*\d{1,3})?(?:(?:\s+is)?[*_"']{0,4}\s?[:=][*_]{0,4}\s*|\s+(?:is|are)\s+)(?=\S)""",
