@@ -90,8 +90,8 @@ def test_words_by_hand(text: str, guess: str | None) -> None:
     "text, guess",
     [
         ("t o a s t", "toast"), ("T O A S T\n", "toast"), ("toast", "toast"), ("<Answer>t o a s t</Answer>", "toast"),
-        ("My guess is t o a s t", "toast"), ("My guess is not t o a s t", None), ("t o a s", None), ("", None), ("<Think>t o a s t</Think>", None),
-        (" " * 100 + "toast", None),
+        ("My guess is t o a s t", "toast"), ("My guess is not t o a s t", None), ("t o a s", None),
+        ("", None), ("<Think>t o a s t</Think>", None), (" " * 100 + "toast", None),
     ],
 )  # fmt: skip
 def test_words_without_tags(text: str, guess: str | None) -> None:
