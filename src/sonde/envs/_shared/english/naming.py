@@ -227,7 +227,7 @@ _SELF = frozenset(("i", "me", "my", "we", "us", "our", "you", "your", "it", "thi
 _ASKER = frozenset(("i", "my", "we", "our"))
 _THING = frozenset(("it", "this", "that", "you", "your"))
 _KNOWN = frozenset(("know", "visit", "like", "love"))
-_DOES = frozenset(("know", "have", "think", "say", "mean", "feel", "live"))
+_SUBJECT_VERBS = frozenset(("know", "have", "think", "say", "mean", "feel", "live"))
 """Verbs whose subject is the name before them: "Would a child know it?"."""
 _GONE = frozenset(("go", "goes", "going", "been", "went", "gone"))
 _LIVING = frozenset(("live", "lived", "living", "located", "born", "from", "in"))
@@ -408,7 +408,7 @@ def _names_answer(words: Sequence[str], negated: bool) -> bool:
     among = frozenset(words[at:end]) & word_set("prepositional") - CHOICE
     if "not" in lead or among or _is_question_about(lead) or _is_about_else(lead):
         return False
-    if tail[:1] and tail[0] in _DOES:
+    if tail[:1] and tail[0] in _SUBJECT_VERBS:
         return False
     if tail and (lead[-1:] == ["have"] or tail[0] in word_set("prepositional")) and tail[:1] != ["or"]:
         return tail[:2] in (["in", "mind"], ["in", "question"], ["to", "me"], ["for", "me"])
