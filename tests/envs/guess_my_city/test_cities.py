@@ -110,6 +110,13 @@ def test_open_questions(title: str, said: str, told: str) -> None:
     assert answer_message(city(title), said) == told
 
 
+@each("said", ["What is your city famous for?", "What landmarks is your city known for?", "What do tourists visit?"])
+def test_what_is_not_known_of_a_city_is_not_told_as_a_lack(said: str) -> None:
+    """A gap in the knowledge is no fact: Granada was "not known for its landmarks"."""
+    replies = {reply for one in load_atlas().cities for reply in [answer_message(one, said)]}
+    assert UNKNOWN in replies and not [reply for reply in replies - {UNKNOWN} if " not " in reply or " no " in reply]
+
+
 SAME = (
     (
         "Is your city in Europe?", "Is your home city located in a country in Europe?", "Is it a European city?",

@@ -89,7 +89,7 @@ class GuessMyCity(Dialogue):
         lmrl = self.preset == "lmrl"
         return Spec(
             name=_NAME,
-            version="8",
+            version="9",
             summary="find out somebody's city by open and yes/no questions",
             preset=self.preset,
             max_turns=self.turns,
