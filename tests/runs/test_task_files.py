@@ -67,6 +67,31 @@ def test_puzzles_of_a_game_configuration(tmp_path: Path, name: str, rows: list[s
     assert [t.hidden for t in read_tasks(file(tmp_path, "game.json", content), sonde.make(name))] == hidden
 
 
+@each(
+    "name, rows, told",
+    [
+        ("battleship", ["grid size: 6", "grid size: 5"], [{"size": 6}, {"size": 5}]),
+        ("minesweeper", ["5 4"], [{"rows": 5, "cols": 4, "mines": 2}]),
+        ("best_arm", ["gold, silver, bronze"], [{"scenario": "custom", "arms": ("gold", "silver", "bronze")}]),
+    ],
+)
+def test_rows_that_say_only_a_size_or_names_leave_the_rest_to_each_episode(
+    tmp_path: Path, name: str, rows: list[str], told: list[Any]
+) -> None:
+    env = sonde.make(name, preset="paprika")
+    tasks = read_tasks(file(tmp_path, "game.json", {"eval": [{"agent": "", "env": row} for row in rows]}), env)
+    assert [(t.public, t.hidden) for t in tasks] == [(public, None) for public in told]
+    worlds = {Episode.begin(env, tasks[0], seed=seed).state for seed in range(5)}
+    assert len(worlds) > 1 and Episode.begin(env, tasks[0], seed=0).state in worlds
+
+
+@each("name, row", [("battleship", "size"), ("minesweeper", "5"), ("minesweeper", "a b"), ("best_arm", "gold")])
+def test_rows_that_say_no_size_or_names_are_named(tmp_path: Path, name: str, row: str) -> None:
+    path = file(tmp_path, "game.json", {"eval": [{"agent": "", "env": row}]})
+    with pytest.raises(UserError, match=f"game.json: row 0: {name}: .*got"):
+        read_tasks(path, sonde.make(name, preset="paprika"))
+
+
 def test_rows_that_no_rule_makes_are_named(tmp_path: Path) -> None:
     content = {"eval": [{"agent": "", "env": "Input 1: 0 0 0\nOutput 1: 0 1 0"}]}
     with pytest.raises(UserError, match=r"row 0: cellular_automata: outputs: got .*what one rule makes"):

@@ -11,9 +11,9 @@ trailing punctuation ("The piano.").
 The papers' data is not part of sonde. A topic outside sonde's knowledge becomes a scenario that only a language model
 can play as the user (`public["foreign"]`); it has no exact beliefs. Nor has a topic of another preset, or a secret of
 Wordle outside its list of answers. A file that mixes foreign topics with known ones gives an `UnknownTopicWarning`,
-because they may be misspelt; one without any known topic gives it where the rules play the user. Of PAPRIKA's other
-groups (battleship, minesweeper, the bandit) the configurations name sizes and scenarios, no hidden setup, so there is
-nothing to read.
+because they may be misspelt; one without any known topic gives it where the rules play the user. Of battleship,
+minesweeper and the bandit PAPRIKA's files hold sizes and names of arms; ships, mines and means are drawn in every
+episode.
 """
 
 from __future__ import annotations
@@ -66,6 +66,25 @@ def _automaton_setup(rows: str) -> Json:
     return {f"{name.lower()}s": [row.replace(" ", "") for row in found[name]] for name in found}
 
 
+def _board_setup(size: str) -> Json:
+    """`"grid size: 6"`: a board of battleship, whose ships every episode draws."""
+    return {"size": _read_number(size.rpartition(" ")[2])}
+
+
+def _mines_setup(sides: str) -> Json:
+    """`"5 4"`: the rows and columns of a board, whose mines every episode draws."""
+    return dict(zip(("rows", "cols"), map(_read_number, sides.split()), strict=False))
+
+
+def _read_number(text: str) -> Json:
+    return int(text) if text.isdecimal() else text
+
+
+def _arms_setup(names: str) -> Json:
+    """`"blue, green, red"`: the arms of a bandit, whose means every episode draws."""
+    return {"arms": [name.strip() for name in names.split(",")]}
+
+
 def _word_setup(word: str) -> Json:
     return {"word": word.lower()}
 
@@ -79,6 +98,9 @@ _ROWS: Mapping[str, Callable[[str, str], Json]] = {
     "guess_my_city": lambda shown, hidden: _parse_city(hidden),
     "customer_service": lambda shown, hidden: {"scenario": shown, "solution": hidden},
     "murder_mystery": lambda shown, hidden: {"scenario": shown, "solution": hidden},
+    "battleship": lambda shown, hidden: _board_setup(hidden),
+    "best_arm": lambda shown, hidden: _arms_setup(hidden),
+    "minesweeper": lambda shown, hidden: _mines_setup(hidden),
     "cellular_automata": lambda shown, hidden: _automaton_setup(hidden),
     "mastermind": lambda shown, hidden: hidden,
     "wordle": lambda shown, hidden: _word_setup(hidden),

@@ -156,7 +156,7 @@ def test_bad_setups_name_the_field(change: dict[str, object], field: str) -> Non
         ENV.task({**PAPER, **change})
 
 
-@each("hidden", [None, 3, "A1", [], {}, {"size": 5}])
+@each("hidden", [None, 3, "A1", [], {}, {"size": 5, "carrier": []}])
 def test_setups_that_are_not_objects_are_refused(hidden: object) -> None:
     with pytest.raises(UserError, match="battleship: hidden"):
         ENV.task(hidden)

@@ -109,21 +109,25 @@ class Battleship(CertainEnv[State], AnswerTags):
         return TaskList(len(setups), lambda i: self._task(*setups[i], split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`: the cells of every ship."""
-        if _mapping_keys(hidden) != {"size", *SHIPS}:
-            raise invalid("battleship: hidden", hidden, f"an object with exactly size, {', '.join(SHIPS)}")
+        """`{"size": 6, "carrier": ["A1", ...], "battleship": [...], "destroyer": [...]}`: the cells of every ship. With
+        the size alone, every episode draws them."""
+        if _mapping_keys(hidden) not in ({"size", *SHIPS}, {"size"}):
+            raise invalid(
+                "battleship: hidden", hidden, f"an object with exactly size, {', '.join(SHIPS)}, or size alone"
+            )
         size = hidden["size"]
         if type(size) is not int or size not in SIZES:
             raise invalid("battleship: size", size, "5 or 6")
+        if len(hidden) == 1:
+            return self._task(size, None, "custom", 0)
         layout = _read_layout(size, hidden)
         if State(size, layout).fleet_cells.bit_count() != sum(SHIPS.values()):
             raise invalid("battleship: hidden", hidden, "ships that do not overlap")
         return self._task(size, layout, "custom", 0)
 
-    def _task(self, size: int, layout: Layout, split: str, index: int) -> Task:
-        return self.make_listed_task(
-            split, index, Frozen(size=size), _hidden_setup(size, layout), difficulty=f"{size}x{size}"
-        )
+    def _task(self, size: int, layout: Layout | None, split: str, index: int) -> Task:
+        hidden = None if layout is None else _hidden_setup(size, layout)
+        return self.make_listed_task(split, index, Frozen(size=size), hidden, difficulty=f"{size}x{size}")
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -113,7 +113,10 @@ class BestArm(TabularEnv[State], AnswerTags):
         return TaskList(len(told), lambda i: self._task(told[i].name, told[i].arms, None, split, i))
 
     def task(self, hidden: Json) -> Task:
-        """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or any 2 to 10 names."""
+        """`{"means": {"blue": 0.63, ...}}`: the arms of a scenario, or 2 to 10 names. With `{"arms": ["blue", ...]}`,
+        every episode draws the means."""
+        if isinstance(hidden, Mapping) and set(cast("Mapping[Any, Any]", hidden)) == {"arms"}:
+            return self._task(*self._find_home(_check_arms(hidden["arms"])), None, "custom", 0)
         means = _check_means(hidden)
         name, arms = self._find_home(tuple(means))
         ordered = Frozen(means=Frozen({arm: float(means[arm]) for arm in arms}))
@@ -273,27 +276,35 @@ def _arm_numbers(arms: tuple[str, ...]) -> Mapping[str, int]:
     return {_normalise_name(arm): i for i, arm in enumerate(arms)}
 
 
+def _check_arms(arms: Json) -> tuple[str, ...]:
+    """The names of the arms in a hidden setup; an error names what is wrong with them."""
+    names = tuple(cast("Sequence[Any]", arms)) if isinstance(arms, list | tuple) else ()
+    if not 2 <= len(names) <= 10:
+        raise invalid("best_arm: arms", cast("object", arms), "2 to 10 arms")
+    for name in names:
+        if not _is_name(name):
+            raise invalid("best_arm: name of an arm", name, "1 to 40 printable characters without <")
+    if len({_normalise_name(name) for name in names}) < len(names):
+        raise invalid("best_arm: arms", names, "names that differ in more than case, spaces and quotes")
+    return names
+
+
+def _is_name(name: object) -> bool:
+    if not isinstance(name, str) or not _normalise_name(name):
+        return False
+    return len(name) <= 40 and name.isprintable() and "<" not in name
+
+
 def _check_means(hidden: Json) -> Mapping[str, float]:
     """The means in a hidden setup; an error names what is wrong with it."""
     setup = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else Frozen[Any]()
     if set(setup) != {"means"} or not isinstance(setup["means"], Mapping):
         raise invalid("best_arm: hidden", cast("object", hidden), '{"means": {"blue": 0.63, ...}}')
     rows = cast("Mapping[Any, Any]", setup["means"])
-    if not 2 <= len(rows) <= 10:
-        raise invalid("best_arm: means", dict(rows), "2 to 10 arms")
+    _check_arms([*rows])
     for name, mean in rows.items():
-        if (
-            not isinstance(name, str)
-            or not _normalise_name(name)
-            or len(name) > 40
-            or not name.isprintable()
-            or "<" in name
-        ):
-            raise invalid("best_arm: means: name", name, "1 to 40 printable characters without <")
         if isinstance(mean, bool) or not isinstance(mean, int | float) or not (0.0 <= mean <= 1.0):
             raise invalid(f"best_arm: means[{name!r}]", mean, "a number from 0 to 1")
-    if len({_normalise_name(name) for name in rows}) < len(rows):
-        raise invalid("best_arm: means", dict(rows), "names that differ in more than case, spaces and quotes")
     if list(rows.values()).count(max(rows.values())) > 1:
         raise invalid("best_arm: means", dict(rows), "one highest mean, not several")
     return rows

@@ -111,17 +111,22 @@ class Minesweeper(CertainEnv[State], AnswerTags):
 
     def _generate_task(self, split: str, index: int) -> Task:
         rng = random.Random(derive(0, "task", "minesweeper", self.preset, split, index))
-        rows, cols = rng.choice(_SIDES), rng.choice(_SIDES)
+        return self._open_task(rng.choice(_SIDES), rng.choice(_SIDES), split, index)
+
+    def _open_task(self, rows: int, cols: int, split: str, index: int) -> Task:
+        """A board whose mines, a tenth of the cells, are drawn in every episode."""
         return self._task(rows, cols, max(1, rows * cols // 10), None, split, index)
 
     def task(self, hidden: Json) -> Task:
         """`{"rows": 5, "cols": 5, "mines": [[0, 1], [4, 2]]}`: the last cell stays free, because a mine under the first
-        reveal moves there."""
+        reveal moves there. Without `mines`, every episode draws them, on a tenth of the cells."""
         field = "minesweeper: hidden"
         setup: Mapping[Any, Any] = cast("Mapping[Any, Any]", hidden) if isinstance(hidden, Mapping) else {}
-        if set(setup) != {"rows", "cols", "mines"}:
-            raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines")
+        if set(setup) not in ({"rows", "cols", "mines"}, {"rows", "cols"}):
+            raise invalid(field, cast("object", hidden), "a mapping with rows, cols and mines, or rows and cols alone")
         rows, cols = (_check_side(f"{field}[{k!r}]", setup[k]) for k in ("rows", "cols"))
+        if "mines" not in setup:
+            return self._open_task(rows, cols, "custom", 0)
         mines = _read_mines(f"{field}['mines']", setup["mines"], rows, cols)
         return self._task(rows, cols, len(mines), Frozen(rows=rows, cols=cols, mines=mines), "custom", 0)
 
