@@ -362,7 +362,7 @@ def comparison_table(c: Comparison, by: Sequence[str] = ()) -> ResultTable:
     """The paired differences of two runs; those of success also by these tags of the tasks."""
     title = f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks"
     table = ResultTable(("metric",), ("difference", "95 % interval"), title)
-    for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
+    for name, value in c.differences.items():
         table.add_row(name, *_format_difference(value))
     for tag in by:
         for value, success in c.by_tag[tag].items():
