@@ -99,7 +99,7 @@ class _TrainingOptions(GameOptions):
             assigned.insert(0, f"env.max_turns={self.max_turns}")
         own = {name: value for name, value in {"split": self.split, **own}.items() if value is not None}
         envs = [add_judge_seat(split_entry(entry)[0], seats) for entry in entries]
-        check_tasks_files(self.tasks_files, envs)
+        check_tasks_files(self.tasks_files, envs, self.split)
         fits = [fit_overrides(env, assigned) for env in envs] if len(envs) > 1 else [Fit(assigned)] * len(envs)
         if len(envs) > 1:
             check_places(fits, assigned, ())
