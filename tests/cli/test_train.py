@@ -419,7 +419,10 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
         ([*GRPO, "-o", "online.rewarders.beliefs.baseline=start"], "-o online.rewarders: unknown name 'beliefs'"),
-        ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
+        (
+            [*GRPO, "--user", "fake"],
+            "--user: got 'fake', but tests.train.asking:Asking has no seat 'user'; allowed: none",
+        ),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: sft learns from"),
         (

@@ -145,6 +145,8 @@ def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
     with pytest.raises(UserError, match="train sft: no training items in the data: tasks "):
         prepare_data("sft", lost, Chat(load_model(model)[1], label=model, template={}))
+    with pytest.raises(UserError, match="allowed: tasks with an episode that was won and a worse one, of at most 99 t"):
+        prepare_data("rpo", lost, Chat(load_model(model)[1], label=model, template={}), max_tokens=99)
 
 
 def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> None:

@@ -100,8 +100,20 @@ def prepare_data(
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: no training items in the data: {counted}")
+        needed = _NEEDED[learns] if played else "rows"
+        needed += "" if max_tokens is None else f", of at most {max_tokens:,} tokens"
+        raise UserError(f"train {objective}: no training items in the data: {counted}; allowed: {needed}")
     return data
+
+
+_NEEDED: Mapping[str, str] = {
+    "successes": "episodes that were won",
+    "pairs": "tasks with an episode that was won and a worse one",
+    "share": "episodes that ended by the rules",
+    "samples": "episodes that ended by the rules",
+    "values": "episodes that ended",
+}
+"""What the data of an objective must hold, by what it learns from."""
 
 
 def _add_records(data: TrainingData, read: ReadItems) -> TrainingData:
