@@ -49,7 +49,7 @@ from . import tables
 from .commands import command_line
 from .estimate import PlannedPlay, describe_speakers, print_estimate
 from .estimate_pipeline import print_pipeline_estimate
-from .estimate_training import describe_plan, plan_training, print_training_data
+from .estimate_training import describe_early_end, describe_plan, plan_training, print_training_data
 from .evaluate import with_seats
 from .games import (
     Fit,
@@ -232,6 +232,8 @@ class TrainCommand(_TrainingOptions):
         data |= {"best": str(done.best)} if best else {}
         shown = Group(tables.training_table(done.history), Text(tables.explain_training(done.history), style="dim"))
         self._print(data, shown, done.model, *best, self.folder / HISTORY)
+        if (early := describe_early_end(chosen, done.steps)) and not self.as_json:
+            out.print(early, highlight=False)
         if best and not self.as_json:
             out.print(_describe_best(self.folder, done.history), highlight=False)
         if chosen.is_online and not seats and not self.as_json:
