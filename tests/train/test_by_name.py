@@ -379,6 +379,10 @@ def test_wrong_arguments_are_named_before_a_model_is_loaded() -> None:
         (lambda: learn_online("m", given, anything), "learn_online: games: got 'runs/mine', allowed: a list of Game"),
         (lambda: learn_online("m", given, cast("Any", game)), "learn_online: games: got Game.*allowed: a list of Game"),
         (lambda: learn_online("m", given, [cast("Any", env)]), r"learn_online: games\[0\]: got Maze.*allowed: a Game"),
+        (
+            lambda: learn_online("m", given, [game], policies={"user": sonde.make("agents:random")}),
+            "seat: unknown name 'u",
+        ),
         (lambda: learn_online("m", given, [game], callbacks=[print]), r"callbacks\[0\]: got .*TrainerCallback"),
     ):
         with pytest.raises(UserError, match=says):

@@ -333,6 +333,10 @@ def learn_online(
     from .collect import Game
 
     games, shown = _list_of("learn_online: games", games, Game), _list_of("learn_online: shown", shown, Trajectory)
+    seats = {seat for game in games for seat in game.env.spec.seats} - {AGENT}
+    for seat in policies:
+        if seat not in seats:
+            raise unknown("learn_online: policies: seat", seat, seats)
     _check_callbacks("learn_online", callbacks)
     from .model_io import load_model
     from .online.trainer import OnlineTrainer
