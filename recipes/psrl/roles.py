@@ -8,7 +8,8 @@ With --model the rows are the exact oracle, that language model in all roles, an
 exact oracles in the others, which shows the loss in that role alone. The scores are those of `sonde roles`
 (`sonde.evaluation.roles`): regret shows that something is wrong, the scores show what. `unreadable` is the share of a
 role's calls that were given up, or that no reference can judge; the role's other scores are those of its other calls.
---sub-episodes, --retries and --max-new-tokens shorten a trial, for a model that runs on a CPU.
+--sub-episodes, --retries and --max-new-tokens shorten a trial, for a model that runs on a CPU. --dry-run only estimates
+the calls and tokens of the language model; oracles cost nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from typing import Any, NamedTuple
 from trials import PAPER, play_trials, print_cells, save_cells
 
 import sonde
+from sonde.cli.estimate import PlannedPlay, print_estimate
 from sonde.cli.players import model_config
-from sonde.core import UserError, build, run_sync, unknown
+from sonde.cli.terminal import out
+from sonde.core import UserError, build, default_policies, run_sync, unknown
 from sonde.evaluation import regret
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.roles import RoleScores, grade_run, score_roles
@@ -61,11 +64,23 @@ def list_players(model: Mapping[str, Any] | None) -> dict[str, dict[str, Mapping
     return {"exact": rows["exact"], "the model": {"model": model}, **alone}
 
 
-def score_player(env: sonde.Env[Any], models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> Scored:
-    """Play the trials and grade every call."""
+def make_player(models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> Any:
     built = {role: build(config) for role, config in models.items()}
     limits = {name: n for name in LIMITS if (n := getattr(args, name)) is not None}
-    agent = sonde.make("agents:llm_psrl", **built, **limits, cache=args.env == "river_swim")
+    return sonde.make("agents:llm_psrl", **built, **limits, cache=args.env == "river_swim")
+
+
+def plan_player(
+    env: sonde.Env[Any], name: str, models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace
+) -> PlannedPlay:
+    """The trials of a row, to estimate their cost."""
+    seats = {**default_policies(env), "agent": make_player(models, args)}
+    return PlannedPlay(env, seats, env.tasks("test")[0], args.trials, args.seed, name)
+
+
+def score_player(env: sonde.Env[Any], models: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> Scored:
+    """Play the trials and grade every call."""
+    agent = make_player(models, args)
     played = [t for t in play_trials(env, agent, args.trials, args.seed) if not t.error]
     run_sync(agent.close())
     curve = regret.cumulative_regret(regret.regret_table(env, played))
@@ -104,6 +119,7 @@ def main() -> None:
     parser.add_argument("--retries", type=int, help="how often an unreadable reply is asked for again (default 2)")
     parser.add_argument("--max-new-tokens", type=int, help="limit of a reply (default 2048)")
     parser.add_argument("--save", action="store_true", help="keep the table for the page of the paper")
+    parser.add_argument("--dry-run", action="store_true", help="only estimate the number of calls and tokens")
     args = parser.parse_args()
     env = make_env(args.env, args.sub_episodes)
     model = model_config(args.model, args.base_url) if args.model else None
@@ -111,6 +127,9 @@ def main() -> None:
     if others := set(args.only or ()) - set(players):
         raise unknown("--only", min(others), players)
     chosen = {name: models for name, models in players.items() if not args.only or name in args.only}
+    if args.dry_run:
+        print_estimate([plan_player(env, name, models, args) for name, models in chosen.items()], out, as_json=False)
+        return
     rows = [format_row(name, score_player(env, models, args)) for name, models in chosen.items()]
     unreadable = [f"{role}: unreadable" for role in ROLES]
     columns = ["models", "trials", "regret", *unreadable, *(f"{role}: {measure}" for role, measure in MEASURES)]

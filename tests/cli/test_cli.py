@@ -320,6 +320,22 @@ def test_a_report_as_figures_and_as_a_table() -> None:
     assert "figures: format" in failure("report", a, "--figures", "f", "--format", "bmp")
 
 
+def test_a_report_draws_the_trainings_among_the_folders() -> None:
+    pytest.importorskip("matplotlib")
+    (a, _), training = evaluated("--agent", "random"), Path("trained")
+    training.mkdir()
+    (training / "history.jsonl").write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.0}\n', "utf-8")
+    assert run("report", a, str(training), "--out", "page.html") == "written: page.html\n"
+    page = Path("page.html").read_text("utf-8")
+    assert 'class="env training' in page and "mastermind" in page
+    run("report", str(training), "--figures", "curves", "--format", "svg")
+    assert [p.name for p in Path("curves").iterdir()] == ["trained-loss.svg"]
+    assert run("report", a, str(training), "--table", "markdown") == run("report", a, "--table", "markdown")
+    assert "--table: got 'trained', allowed: at least one run folder" in failure(
+        "report", "trained", "--table", "latex"
+    )
+
+
 def test_models_are_listed() -> None:
     text = " ".join(run("models", "list").split())
     assert "SmolLM2-135M" in text and "Weights(" not in text

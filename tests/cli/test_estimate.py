@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sonde
+from sonde.cli.estimate import PlannedPlay, estimate_costs
 from sonde.core import AGENT
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.store import Run
@@ -160,3 +161,22 @@ def test_best_of_n_asks_for_every_candidate(tmp_path: Path) -> None:
     seats["agent"]["by"] = "expected"
     said, _ = count_made(tmp_path, {"env": env, "seats": seats})
     assert said["calls"] == 2 * 4 * 3
+
+
+def test_oracles_cost_nothing(tmp_path: Path) -> None:
+    oracle: dict[str, Any] = {"name": "models:oracle"}
+    agent = {"name": "agents:llm_psrl", "model": oracle}
+    said, made = count_made(tmp_path, {"env": {"name": "combination_lock"}, "seats": {"agent": agent}})
+    assert (said["calls"], said["seats"]) == (0, {}) and made > 0
+
+
+def test_a_role_beside_oracles_counts_alone() -> None:
+    env: Any = sonde.make("combination_lock")
+
+    def count_calls(**models: Any) -> Any:
+        agent = sonde.make("agents:llm_psrl", **models)
+        return estimate_costs(PlannedPlay(env, {AGENT: agent}, env.tasks("test")[0], 2))["calls"]
+
+    oracle, model = sonde.make("models:oracle"), sonde.make("models:fake")
+    alone = [count_calls(model=oracle, **{f"{role}_model": model}) for role in ("updater", "sampler", "policy")]
+    assert sum(alone) == count_calls(model=model) and 0 < alone[0] == alone[1] < alone[2]

@@ -100,6 +100,9 @@ def test_tasks_of_files_are_played() -> None:
     (t,) = Run.load("trained")
     assert t.task.hidden == "starling"
     assert has_splits("20q.json") and not has_splits("maze.json") and not has_splits("none.json")
+    listed = ["eval", "maze:umaze", *QUICK, "--split", "test", *files[2:]]
+    assert failure(*listed).startswith("--split: got 'test', allowed: no split: all tasks of maze.json are played")
+    run("eval", "maze:umaze", "wordle", *QUICK, "--split", "train", *files[2:], "--fresh")
 
 
 def test_entries_of_lists_say_what_is_played() -> None:
@@ -182,7 +185,7 @@ def test_a_training_on_data_of_ones_own() -> None:
     run(*own, "-o", "settings.max_steps=1")
     assert json.loads(Path("o/data.json").read_text())["selected"] == {"records": 4}
     Path("chats.jsonl").write_text('{"messages": [{"role": "user"}]}')
-    assert failure(*own, "--dry-run").startswith("chats.jsonl: row 0: messages[0]: got {'role': 'user'}")
+    assert failure(*own, "--dry-run").startswith("chats.jsonl: row 1: messages[0]: got {'role': 'user'}")
     assert "allowed: objectives that learn from their own play" in failure(*own, "--tasks-file", "x.json")
 
 

@@ -40,6 +40,8 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["show", "masterminf"], "unknown name 'masterminf' (did you mean 'mastermind'?)"),
         (["eval", "masterminf", "--agent", "random"], "did you mean 'mastermind'"),
         (["eval", "mastermind", "--agent", "randm"], "agent: unknown name 'randm' (did you mean 'random'?)"),
+        (["eval", "maze", "--agent", "sonde-tiny-maze"], "--agent: got 'sonde-tiny-maze', a model: say --model sonde"),
+        (["eval", "maze", "--agent", "http:x"], "--agent: got 'http:x', a model: say --model http:x; allowed: "),
         (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
         (["eval", "--agent", "random"], "config: missing env"),
         (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),

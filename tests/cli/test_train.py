@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from tests.cases import each
 pytest.importorskip("torch")
 
 
+from sonde.cli.estimate_training import describe_early_end
 from sonde.core import names
 from sonde.runs.store import Run
-from sonde.train import objectives
+from sonde.train import objectives, preset
 
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
@@ -419,7 +421,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
         ([*GRPO, "-o", "online.rewarders.beliefs.baseline=start"], "-o online.rewarders: unknown name 'beliefs'"),
-        ([*GRPO, "--user", "fake"], "-o seats: unknown name 'user'; known: none"),
+        ([*GRPO, "-o", "settings.batch_size=7", "--dry-run"], "batch_size: got 7, allowed: a multiple of online.k = 8"),
+        (
+            [*GRPO, "--user", "fake"],
+            "--user: got 'fake', but tests.train.asking:Asking has no seat 'user'; allowed: none",
+        ),
         ([*GRPO, "-o", "seats.agent.temperature=0"], "-o seats: unknown name 'agent'"),
         (["train", "sft", "x", "--model", "model", "--out", "o", "--judge", "fake"], "--judge: sft learns from"),
         (
@@ -465,3 +471,10 @@ def test_mistakes_are_one_clear_line(args: list[str], message: str) -> None:
 @each("command", ["train", "paprika"])
 def test_help(command: str) -> None:
     assert "Usage" in run(command, "--help")
+
+
+def test_a_training_that_ended_early_says_why() -> None:
+    known = preset("tiny_grpo", folder="f")
+    patient = replace(known, online=replace(known.online, eval_every=5, patience=1))
+    assert describe_early_end(patient, 10) == "ended after step 10 of 40: 1 evaluation without a better one (patience)"
+    assert describe_early_end(patient, 40) == describe_early_end(known, 10) == ""

@@ -108,6 +108,16 @@ def test_an_environment_in_other_settings_does_not_count_as_the_suites() -> None
     assert found.lacks == "4 of 5 environments"
 
 
+def test_results_under_own_prompts_have_a_score_and_no_place_in_a_suite() -> None:
+    told = sonde.make("word_guess", preset="mtp", prompts={"word_guess": {"win": "Yes, it is {guess}."}})
+    own = make_played(score=100.0, env=told.config, scale=scale_fingerprint(told))
+    assert own.scale == scale_fingerprint(GUESS)
+    found = make_result(*(make_played(name, score=10.0) for name in FORMS[:-1]), own).headline
+    assert found.score is not None and found.score.mean == 10.0 and found.lacks == "4 of 5 environments"
+    alone, usual = make_result(own, suite=""), make_result(suite="")
+    assert alone.headline.scored == 1 and alone.table_key != usual.table_key
+
+
 def test_a_profile_is_of_all_that_an_agent_played() -> None:
     both = (
         make_result(make_played(asks=0.2)),

@@ -61,6 +61,25 @@ def test_every_preset_has_a_scale(env: Env[Any]) -> None:
     assert min(0.0, least) * env.spec.max_turns <= floor.mean and top.mean <= max(0.0, most) * env.spec.max_turns
 
 
+def acts_of(env: Env[Any], agent: str) -> list[str]:
+    (t,) = sonde.rollout(env, reference.make_agent(agent), tasks=env.tasks("test")[:1])
+    assert not t.error
+    return [act.action.text for act in t.acts]
+
+
+@each("env", [p for p in ENVIRONMENTS if p.values[0].package_prompts()])
+def test_other_prompts_do_not_move_the_scale(env: Env[Any]) -> None:
+    """Both ends, and the environment's own users, act the same whatever the texts around an episode say."""
+    texts = {
+        file: {name: f"Lo: {text}\nThank you." for name, text in pieces.items()}
+        for file, pieces in env.package_prompts().items()
+    }
+    other = sonde.make(env.name, preset=env.spec.preset, prompts=texts)
+    assert other.config != env.config and scale_fingerprint(other) == scale_fingerprint(env)
+    for agent in {env.spec.floor, env.spec.reference}:
+        assert acts_of(env, agent) == acts_of(other, agent)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("env", PLAYED)
 def test_the_first_tasks_play_as_they_were_measured(env: Env[Any]) -> None:

@@ -94,7 +94,7 @@ def test_rows_that_say_no_size_or_names_are_named(tmp_path: Path, name: str, row
 
 def test_rows_that_no_rule_makes_are_named(tmp_path: Path) -> None:
     content = {"eval": [{"agent": "", "env": "Input 1: 0 0 0\nOutput 1: 0 1 0"}]}
-    with pytest.raises(UserError, match=r"row 0: cellular_automata: outputs: got .*what one rule makes"):
+    with pytest.raises(UserError, match=r"row 1: cellular_automata: outputs: got .*what one rule makes"):
         read_tasks(file(tmp_path, "game.json", content), sonde.make("cellular_automata"))
 
 
@@ -127,14 +127,22 @@ def test_word_lists_and_cities(tmp_path: Path) -> None:
     "name, content, message",
     [
         ("x.json", "{", "x.json"), ("x.json", {"train": []}, "'eval'"), ("x.json", [], "holds no tasks"),
-        ("x.json", ["zzzzzzzz"], "row 0"), ("x.csv", "a", "ending in .json or .txt"),
+        ("x.json", ["toast", "zzzzzzzz"], "x.json: row 2: "), ("x.csv", "a", "ending in .json or .txt"),
         ("x.json", {"test": [], "more": 1}, "got the lists test, allowed: a list of setups"),
-        ("x.json", 7, "got no list, allowed: a list of setups"),
+        ("x.json", 7, "got no list, allowed: a list of setups"), ("x.txt", "toast\n\nzzzzzzzz", "x.txt: line 3: "),
     ],
 )  # fmt: skip
 def test_bad_files_are_named(tmp_path: Path, name: str, content: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_tasks(file(tmp_path, name, content), sonde.make("wordle"))
+
+
+@each("name, content", [("x.txt", "toast"), ("x.json", ["toast"])])
+def test_a_list_has_no_splits_of_its_own(tmp_path: Path, name: str, content: Any) -> None:
+    path, env = file(tmp_path, name, content), sonde.make("wordle")
+    assert read_tasks(path, env, "train") == read_tasks(path, env, "test")
+    with pytest.raises(UserError, match=r"is a list without splits; split: unknown name 'val'; known: "):
+        read_tasks(path, env, "val")
 
 
 @each("name, content", [("x.txt", "toast"), ("x.json", CONFIG)])

@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ pytest.importorskip("torch")
 
 import torch
 
+import sonde
 from sonde.core import AGENT, Message, ProgramPolicy, Trajectory, UserError, View, build
 from sonde.core.types import Action
 from sonde.models.chat.chat import Chat
@@ -26,6 +27,7 @@ from sonde.train.collect import Game, Picks, collect_episodes, load_trajectories
 from sonde.train.curriculum import UCB, Curriculum
 from sonde.train.model_io import load_model
 from sonde.train.paprika import Paprika, run_pipeline
+from sonde.train.presets import preset
 from sonde.train.selection import SFTRule
 from sonde.train.settings import TrainSettings
 from sonde.train.training import Learning, Training
@@ -145,6 +147,8 @@ def test_nothing_to_learn_from_is_said(model: str) -> None:
     lost = [t for t in played(model) if t.outcome and not t.outcome.success]
     with pytest.raises(UserError, match="train sft: no training items in the data: tasks "):
         prepare_data("sft", lost, Chat(load_model(model)[1], label=model, template={}))
+    with pytest.raises(UserError, match="allowed: tasks with an episode that was won and a worse one, of at most 99 t"):
+        prepare_data("rpo", lost, Chat(load_model(model)[1], label=model, template={}), max_tokens=99)
 
 
 def test_unknown_objectives_and_models_are_named(model: str, tmp_path: Path) -> None:
@@ -363,3 +367,23 @@ def test_configuration_both_ways() -> None:
     assert Paprika.from_json(saved) == config and set(settings_) == {"sft", "rpo"}
     with pytest.raises(UserError, match="paprika: unknown name 'env'"):
         Paprika.from_json({"model": "m", "envs": [], "env": 1})
+
+
+def test_wrong_arguments_are_named_before_a_model_is_loaded() -> None:
+    given, env, anything = preset("tiny_grpo", folder="f"), sonde.make("maze"), cast("Any", "runs/mine")
+    game = Game(env, env.tasks("train"), "maze")
+    for call, says in (
+        (lambda: learn("m", anything, []), "learn: training: got 'runs/mine', allowed: Training"),
+        (lambda: learn("m", given, anything), "learn: played: got 'runs/mine', allowed: a list of Trajectory"),
+        (lambda: learn("m", given, [anything]), r"learn: played\[0\]: got 'runs/mine', allowed: a Trajectory"),
+        (lambda: learn_online("m", given, anything), "learn_online: games: got 'runs/mine', allowed: a list of Game"),
+        (lambda: learn_online("m", given, cast("Any", game)), "learn_online: games: got Game.*allowed: a list of Game"),
+        (lambda: learn_online("m", given, [cast("Any", env)]), r"learn_online: games\[0\]: got Maze.*allowed: a Game"),
+        (
+            lambda: learn_online("m", given, [game], policies={"user": sonde.make("agents:random")}),
+            "seat: unknown name 'u",
+        ),
+        (lambda: learn_online("m", given, [game], callbacks=[print]), r"callbacks\[0\]: got .*TrainerCallback"),
+    ):
+        with pytest.raises(UserError, match=says):
+            call()

@@ -273,24 +273,24 @@ def test_preferences_come_back_as_pairs() -> None:
 @each(
     "row, message",
     [
-        ({"texts": "hello"}, r"row 0: messages: got None, allowed: a list of messages"),
-        ({"messages": "hello"}, r"row 0: messages: got 'hello', allowed: a list"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, r"row 0: messages\[0\]: got .*tool.*, allowed: a role"),
-        ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, r"row 0: messages\[0\]: got .*image"),
+        ({"texts": "hello"}, r"row 1: no column 'messages', allowed: a list of messages; there: texts"),
+        ({"messages": "hello"}, r"row 1: messages: got 'hello', allowed: a list"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, r"row 1: messages\[0\]: got .*tool.*, allowed: a role"),
+        ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, r"row 1: messages\[0\]: got .*image"),
         (
             {"messages": [{"role": "user", "content": "x"}]},
-            r"row 0: messages: got \['user'\], allowed: an assistant message",
+            r"row 1: messages: got \['user'\], allowed: an assistant message",
         ),
-        ({"messages": [{"role": "assistant", "content": "x"}]}, r"row 0: messages: got \[\], allowed: a user message"),
+        ({"messages": [{"role": "assistant", "content": "x"}]}, r"row 1: messages: got \[\], allowed: a user message"),
         (
             {"messages": said("a", "b", weight=0)},
-            r"row 0: messages: got \['user', 'assistant'\], allowed: an assistant message to",
+            r"row 1: messages: got \['user', 'assistant'\], allowed: an assistant message to",
         ),
-        ({"messages": said("a", "b", weight=0.5)}, r"row 0: messages\[1\]: weight: got 0.5, allowed: 0 or 1"),
-        ({"messages": said("a", "b", train="no")}, r"row 0: messages\[1\]: train: got 'no', allowed: true or false"),
+        ({"messages": said("a", "b", weight=0.5)}, r"row 1: messages\[1\]: weight: got 0.5, allowed: 0 or 1"),
+        ({"messages": said("a", "b", train="no")}, r"row 1: messages\[1\]: train: got 'no', allowed: true or false"),
         (
             {"messages": [{"role": "user", "content": "x", "train": True}]},
-            r"row 0: messages\[0\]: train: got True, allowed: true or false on assistant messages",
+            r"row 1: messages\[0\]: train: got True, allowed: true or false on assistant messages",
         ),
     ],
 )

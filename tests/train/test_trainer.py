@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 from array import array
 from collections.abc import Sequence
@@ -221,6 +222,30 @@ def test_a_finished_run_that_is_resumed_is_finished(steps: int, tmp_path: Path) 
     assert again.steps == done.steps == steps and again.history == done.history
     for a, b in zip(*(AutoModelForCausalLM.from_pretrained(r.model).parameters() for r in (done, again)), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_resumed_run_warns_of_missing_weights_that_no_others_are_tied_to(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
+    given = settings(tmp_path, save_steps=2)
+    train_offline(tiny_model(), SFT(), samples(4), given)
+    train_offline(tiny_model(), SFT(), samples(4), given, resume=True)
+    assert "missing keys" not in caplog.text, "embeddings and head are the same weights"
+    (file,) = tmp_path.glob("checkpoint-2/model.safetensors")
+    weights = load_file(file)
+    del weights["model.norm.weight"]
+    save_file(weights, file, metadata={"format": "pt"})
+    train_offline(tiny_model(), SFT(), samples(4), given, resume=True)
+    assert "missing keys in the checkpoint model loaded: ['model.norm.weight']" in caplog.text
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(UserError, match="a is a file; allowed: a folder"):
+        train_offline(tiny_model(), SFT(), samples(4), settings(tmp_path / "a"))
 
 
 def test_to_resume_before_the_first_checkpoint_is_to_start(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import sonde
 from sonde.core import Action, ProgramPolicy, View
+from sonde.evaluation.evaluate import compare
 from sonde.evaluation.run_evaluation import reopen_run, rescore_run
 from sonde.viewer.notebook import TURNS
 
@@ -97,6 +98,17 @@ def test_a_run_before_and_after_its_evaluation(tmp_path: Path) -> None:
 def test_an_evaluation_by_its_metrics() -> None:
     html = check_card(sonde.evaluate(sonde.rollout(WORDLE, "entropy", tasks=2)))
     assert "entropy in wordle (paprika)" in html and "100.0 %" in html and "pass@1" not in html
+
+
+def test_a_comparison_by_its_differences() -> None:
+    a, b = (sonde.evaluate(sonde.rollout(WORDLE, agent, tasks=2)) for agent in ("entropy", "random"))
+    found = compare(a, b)
+    first, second = repr(found).splitlines()
+    assert first == "<Comparison in wordle, 2 tasks of both, entropy minus random:"
+    assert second.startswith(" success +1.000 [") and ", return +1.000 [" in second and ", turns -" in second
+    html = check_card(found)
+    assert "entropy minus random in wordle" in html and "+1.000" in html and "paired by task" in html
+    assert "<script" not in check_card(replace(found, a=HOSTILE, env_name=HOSTILE))
 
 
 def test_hostile_text_is_only_text(tmp_path: Path) -> None:

@@ -39,6 +39,16 @@ def test_the_table_has_the_numbers_of_the_evaluations(library: Library, runs: Pa
         assert (h.status, h.n) == ("evaluated", len(kept.rows))
 
 
+def test_the_split_tells_runs_of_train_and_test_apart(tmp_path: Path) -> None:
+    play(tmp_path, "random", label="tested")
+    play(tmp_path, "random", split="train", label="trained")
+    library = Library([tmp_path])
+    ((_, rows),) = page(library).groups
+    assert {h.agent: h.split for h in rows} == {"tested": "test", "trained": "train"}
+    assert "paprika · train</small>" in html(library)
+    assert [h.agent for _, found in page(library, text="train").groups for h in found] == ["trained"]
+
+
 def test_runs_are_sorted_filtered_and_grouped(library: Library) -> None:
     def agents(**query: str) -> list[str]:
         return [h.agent for _, rows in page(library, **query).groups for h in rows]

@@ -89,10 +89,11 @@ class ICPI(ComposedAgent):
 
         return run_rollout
 
-    def most_calls(self, view: View) -> int:
-        horizon = problem_horizon(view)
+    def most_calls(self, view: View) -> Mapping[str, int]:
+        horizon, rollouts = problem_horizon(view), len(require_legal_actions(view, "icpi"))
         left = [horizon - turn % horizon for turn in range(view.spec.max_turns)]
-        return len(require_legal_actions(view, "icpi")) * sum(3 * steps - 2 for steps in left)
+        rewards, moves = rollouts * sum(left), rollouts * sum(steps - 1 for steps in left)
+        return {"reward": rewards, "transition": moves, "": moves}
 
 
 @dataclass(frozen=True)

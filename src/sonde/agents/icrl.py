@@ -63,5 +63,5 @@ class ICRL(ComposedAgent):
             steps_block(rows) for rows in group_by_sub_episode(past).values() if rng.random() < self.keep
         )
 
-    def most_calls(self, view: View) -> int:
-        return view.spec.max_turns
+    def most_calls(self, view: View) -> Mapping[str, int]:
+        return {"": view.spec.max_turns}

@@ -91,8 +91,10 @@ class LLMIDS(BeliefAgent):
 
         return ask_gain
 
-    def most_calls(self, view: View) -> int:
-        return view.spec.max_turns * (2 * len(require_legal_actions(view, "llm_ids")) + 1) + (self.prior in WRITTEN)
+    def most_calls(self, view: View) -> Mapping[str, int]:
+        turns = view.spec.max_turns
+        estimates = turns * len(require_legal_actions(view, "llm_ids"))
+        return {"regret": estimates, "gain": estimates, "updater": turns + (self.prior in WRITTEN)}
 
 
 def _build_prompt(piece: str, at: ActContext, call: str, beliefs: str, action: str) -> tuple[str, str]:

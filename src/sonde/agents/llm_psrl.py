@@ -103,7 +103,7 @@ class LLMPSRL(BeliefAgent):
     def belief_keeper(self) -> BeliefKeeper:
         return super().belief_keeper._replace(alpha=self.alpha)
 
-    def most_calls(self, view: View) -> int:
+    def most_calls(self, view: View) -> Mapping[str, int]:
         sub_episodes, steps = episode_length(view)
         updates = steps if self.updates == "step" else sub_episodes
-        return sub_episodes + steps + updates + (self.prior in WRITTEN)
+        return {"sampler": sub_episodes, "policy": steps, "updater": updates + (self.prior in WRITTEN)}

@@ -78,6 +78,6 @@ class Reflexion(ComposedAgent):
         user = say["policy-user"].format(notes=listed, **at.prompt_fields())
         return await choose_action(at, calls, role, say["policy-system"].format(problem=at.problem_text()), user)
 
-    def most_calls(self, view: View) -> int:
+    def most_calls(self, view: View) -> Mapping[str, int]:
         sub_episodes, steps = episode_length(view)
-        return steps + sub_episodes - 1
+        return {"": steps, "reflection": sub_episodes - 1}

@@ -45,7 +45,8 @@ def main() -> None:
     except Exception as e:
         _report_usage_error(e)
     if status == INTERRUPTED:  # some versions of typer return this status, others raise
-        _exit_with_message("interrupted; what was finished is kept, the same command continues", INTERRUPTED)
+        again = "the same command with --resume" if sys.argv[1:2] == ["train"] else "the same command"
+        _exit_with_message(f"interrupted; what was finished is kept, {again} continues", INTERRUPTED)
     raise SystemExit(status if isinstance(status, int) else 0)
 
 

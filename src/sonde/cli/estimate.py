@@ -1,6 +1,7 @@
 """Estimate the cost of play, for `--dry-run` and for the start of a training.
 
-All numbers are upper bounds: every episode takes all its turns, and every reply all its tokens. `print_estimate` takes
+All numbers are upper bounds: every episode takes all its turns, and every reply all its tokens. Models that say that
+they cost nothing (`Model.costs_nothing`) are not counted. `print_estimate` takes
 any number of `PlannedPlay`s, one line each: runs of an evaluation, rounds of a pipeline, games of a training.
 """
 
@@ -104,8 +105,12 @@ def describe_speakers(envs: Sequence[Env[Any]], policies: Mapping[str, AnyPolicy
 
 
 def uses_model(policy: AnyPolicy) -> bool:
-    """Whether a model speaks for this policy, or for one that it wraps."""
-    return any(isinstance(part, Model) for part in _parts_of(policy)) or any(map(uses_model, _inner_policies(policy)))
+    """Whether a model whose calls count speaks for this policy, or for one that it wraps."""
+    return _has_own_model(policy) or any(map(uses_model, _inner_policies(policy)))
+
+
+def _has_own_model(policy: AnyPolicy) -> bool:
+    return any(isinstance(part, Model) and not part.costs_nothing for part in _parts_of(policy))
 
 
 def _parts_of(policy: AnyPolicy) -> Iterator[object]:
@@ -144,11 +149,11 @@ def _estimate_policy(policy: AnyPolicy, at: _Seat, acts: range, again: int) -> S
         scored = SeatCost(policy.n * len(acts), 0, None, 0) if policy.by == "belief" else _NOTHING
         return _estimate_policy(policy.player, at, acts, again).times(policy.n) + scored
     if isinstance(policy, ComposedAgent):
-        calls = policy.most_calls(at.view)
+        by_role = policy.most_calls(at.view)
+        calls = sum(n for who, n in by_role.items() if not policy.model_of(who).costs_nothing)
         return SeatCost(calls, calls * getattr(policy, "retries", 0), None, calls * _reply_limit(policy, at))
     inner = [_estimate_policy(part, at, acts, again) for part in _inner_policies(policy) if uses_model(part)]
-    own = any(isinstance(part, Model) for part in _parts_of(policy))
-    return sum(inner, _estimate_model(policy, at, acts, again) if own else _NOTHING)
+    return sum(inner, _estimate_model(policy, at, acts, again) if _has_own_model(policy) else _NOTHING)
 
 
 def _estimate_model(policy: AnyPolicy, at: _Seat, acts: range, again: int) -> SeatCost:

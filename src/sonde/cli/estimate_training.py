@@ -31,7 +31,10 @@ def plan_training(
     model: str, training: Training, games: Sequence[Game], policies: Mapping[str, AnyPolicy]
 ) -> list[PlannedPlay]:
     """What an online training plays, over all of its steps. Several games share the episodes evenly; a curriculum may
-    divide them otherwise."""
+    divide them otherwise. Raises `UserError` for sizes that do not fit together."""
+    from sonde.train.online.settings import check_sizes
+
+    check_sizes(training.settings, training.online)
     online, each = training.online, math.ceil(training.n_episodes / len(games))
     shown = {name: getattr(online, name) for name in (*SHOWN, "max_new_tokens", "temperature")}
     agent = LLM(model=HF(model=model, template=online.template), **shown)
@@ -41,6 +44,18 @@ def plan_training(
         seated = {AGENT: agent, **others}
         plays.append(PlannedPlay(game.env, seated, game.tasks[0], each, training.settings.seed, game.name))
     return plays
+
+
+def _count_evaluations(n: int) -> str:
+    return f"{n} evaluation{'' if n == 1 else 's'}"
+
+
+def describe_early_end(training: Training, steps: int) -> str:
+    """Why a training ended before its last step; empty if it did not."""
+    planned, patience = training.settings.max_steps or 0, training.online.patience
+    if not (training.is_online and patience and steps < planned):
+        return ""
+    return f"ended after step {steps} of {planned}: {_count_evaluations(patience)} without a better one (patience)"
 
 
 def describe_plan(
@@ -75,7 +90,7 @@ def describe_plan(
         lines.append(
             f"held out: {n} tasks, played before training and every {online.eval_every} steps; the best "
             f"weights by these in {Path(settings.folder) / BEST}"
-            + (f"; ends after {online.patience} evaluations without a better one" if online.patience else "")
+            + (f"; ends after {_count_evaluations(online.patience)} without a better one" if online.patience else "")
         )
     return lines
 

@@ -92,7 +92,7 @@ class PlayOptions(GameOptions):
         """One run per environment, each given with its preset; None leaves it to the configuration file. Of several
         environments each takes the assignments, and the players of other seats, that it has a place for."""
         configs = [self._env_config(env, preset) for env, preset in chosen]
-        check_tasks_files(self.tasks_files, [config for config in configs if config])
+        check_tasks_files(self.tasks_files, [config for config in configs if config], self.split)
         if len(configs) == 1:
             return [self.prepare_run(configs[0], None, **settings)]
         fits = [fit_overrides(config, self.overrides) for config in map(self._add_judge, configs)]

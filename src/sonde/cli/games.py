@@ -6,7 +6,7 @@ environments (a suite, say), each takes those that it has a place for; one that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from sonde.core import AGENT, build, invalid, names, unknown
 from sonde.core.types import Json
 from sonde.runs.games import env_fields
+from sonde.runs.task_files import has_splits
 
 from . import options as opt
 from .overrides import apply_overrides, parse_assignment
@@ -72,8 +73,11 @@ def tasks_file_of(files: Sequence[str] | None, config: Mapping[str, Json]) -> st
     return found
 
 
-def check_tasks_files(files: Sequence[str] | None, configs: Iterable[Mapping[str, Json]]) -> None:
-    """Raise `UserError` for a file of an environment that is not played, and for several for all of them."""
+def check_tasks_files(
+    files: Sequence[str] | None, configs: Sequence[Mapping[str, Json]], split: str | None = None
+) -> None:
+    """Raise `UserError` for a file of an environment that is not played, for several for all of them, and for a
+    `split` (None: none was given) where every file is a list without splits."""
     played = {n for c in configs for n in (str(c["name"]), f"{c['name']}:{c.get('preset')}")}
     of_all: list[str] = []
     for text in files or ():
@@ -84,6 +88,9 @@ def check_tasks_files(files: Sequence[str] | None, configs: Iterable[Mapping[str
             raise unknown("--tasks-file", of, played)
     if len(of_all) > 1:
         raise invalid("--tasks-file", of_all, "one FILE, or several as ENV=FILE")
+    read = [tasks_file_of(files, config) for config in configs]
+    if split is not None and read and all(file and Path(file).is_file() and not has_splits(file) for file in read):
+        raise invalid("--split", split, f"no split: all tasks of {read[0]} are played, it is a list without splits")
 
 
 def fit_overrides(config: Mapping[str, Json], overrides: Sequence[str] | None) -> Fit:

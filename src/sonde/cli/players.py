@@ -112,6 +112,20 @@ def agent_in_role(agent: str | None, env: str | None, preset: str | None) -> str
     return found
 
 
+def _check_agent_name(agent: str) -> None:
+    """Raise `UserError` for a model in the place of an agent."""
+    if agent not in names("agents") and _is_model(agent):
+        raise UserError(f"--agent: got {agent!r}, a model: say --model {agent}; allowed: {', '.join(names('agents'))}")
+
+
+def _is_model(spec: str) -> bool:
+    try:
+        _split_spec(spec, "--model")
+    except UserError:
+        return False
+    return True
+
+
 def agent_config(
     agent: str | None,
     model: str | None,
@@ -126,6 +140,8 @@ def agent_config(
     """The configuration of the agent's policy: the `file`'s, changed by the options that are given (`settings` that are
     not None). An agent other than the file's starts from its own defaults, below them those of `defaults` that it has
     a field for."""
+    if agent is not None:
+        _check_agent_name(agent)
     filed = file.get("name", "agents:llm")
     name = filed if agent is None else agent if ":" in agent else f"agents:{agent}"
     fields = getattr(find(name), "__dataclass_fields__", {})

@@ -41,10 +41,11 @@ _NOTHING: tuple[object, ...] = (None, "", (), [])
 class ReportCommand:
     """Write one HTML page about any number of runs, their figures as files, or their table for a paper.
 
-    The page loads nothing else. With --figures or --table, it is written only where --out names it.
+    The page loads nothing else. With --figures or --table, it is written only where --out names it. Folders of
+    trainings have their curves in the page and in the figures, and no row in the table.
     """
 
-    folders: Annotated[list[Path], Argument(help="Run folders.")]
+    folders: Annotated[list[Path], Argument(help="Run folders, and training folders.")]
     to: Annotated[Path | None, Option("--out", help="The HTML file to write.", show_default="report.html")] = None
     figures: Annotated[Path | None, Option(help="Write the figures into this folder.")] = None
     format: Annotated[str | None, Option(help="With --figures: pdf, png or svg.", show_default="pdf")] = None
@@ -59,28 +60,34 @@ class ReportCommand:
         for name, value in given.items():
             if self.figures is None:
                 raise invalid(f"--{name}", value, "nothing without --figures")
-        opt.trust_runs(self.folders, self.trusted)
+        from sonde.viewer.training_history import is_training_folder
+
+        trainings = [folder for folder in self.folders if is_training_folder(folder)]
+        runs = [folder for folder in self.folders if folder not in trainings]
+        if self.table is not None and not runs:
+            raise invalid("--table", ", ".join(map(str, trainings)), "at least one run folder; a training has no row")
+        opt.trust_runs(runs, self.trusted)
         written: list[Path] = []
         if self.to is not None or (self.figures is None and self.table is None):
-            written.append(self._write_page(self.to or Path("report.html")))
+            written.append(self._write_page(runs, trainings, self.to or Path("report.html")))
         if self.figures is not None:
             from sonde.figures import save_figures
 
-            save_figures(self.folders, self.figures, **given)
+            save_figures(runs, self.figures, **given, training=trainings)
             written.append(self.figures)
         if self.table is not None:
             from sonde.export import find_evaluation, format_results
 
-            print(format_results([find_evaluation(Run.load(folder)) for folder in self.folders], self.table), end="")
+            print(format_results([find_evaluation(Run.load(folder)) for folder in runs], self.table), end="")
             print_written(*written, to=stderr)
         else:
             print_written(*written)
 
-    def _write_page(self, to: Path) -> Path:
+    def _write_page(self, runs: Sequence[Path], trainings: Sequence[Path], to: Path) -> Path:
         from sonde.viewer import write_report
 
         opt.check_writable("--out", to)
-        return write_report(self.folders, to)
+        return write_report(runs, to, training=trainings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -362,7 +362,7 @@ def comparison_table(c: Comparison, by: Sequence[str] = ()) -> ResultTable:
     """The paired differences of two runs; those of success also by these tags of the tasks."""
     title = f"{c.env_name}: {c.a} minus {c.b}, paired over {c.n_tasks} tasks"
     table = ResultTable(("metric",), ("difference", "95 % interval"), title)
-    for name, value in (("success", c.success), ("return", c.score), ("turns", c.turns)):
+    for name, value in c.differences.items():
         table.add_row(name, *_format_difference(value))
     for tag in by:
         for value, success in c.by_tag[tag].items():
@@ -420,6 +420,17 @@ _HISTORY_COLUMNS: Mapping[str, tuple[str, str]] = {
 }
 """Metrics of a training that the terminal shows, most important first, with their titles and formats. The history file
 and the report have all metrics."""
+_HISTORY_LEGEND: Mapping[str, str] = {
+    "won %": "episodes of this step won", "held out %": "held-out tasks won",
+    "reward": "per episode, as it is trained on", "unreadable %": "episodes ended by an unreadable answer",
+    "cut %": "replies at the limit of tokens", "context full %": "episodes ended by a full context",
+    "flat %": "tasks whose episodes all had the same reward, which teaches nothing",
+    "in order %": "pairs whose better episode has the greater implied reward",
+    "margin": "difference of the implied rewards of a pair",
+    "nll": "negative log-likelihood per trained token, in nats", "KL": "from the policy that sampled, per token",
+    "weight": "mean per sample", "loss": "what the optimizer minimises", "norm": "of the gradient, before clipping",
+}  # fmt: skip
+"""What the titles of the columns mean, where they do not say it."""
 _HISTORY_IF_ANY = {"unreadable", "cut", "context_full"}
 _MAX_COLUMNS = 7
 """Number of metrics in a table that fits 80 columns."""
@@ -460,6 +471,17 @@ def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> Re
     for i, row in zip(at, rows, strict=True):
         table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
     return table
+
+
+def explain_training(history: Sequence[Mapping[str, float]]) -> str:
+    """The meaning of the columns of `training_table`.
+
+    >>> explain_training([{"step": 1.0, "nll": 0.4}])
+    'nll: negative log-likelihood per trained token, in nats.'
+    """
+    shown = {title for entry in history for title in format_history_entry(entry)}
+    titles = [title for title, _ in _HISTORY_COLUMNS.values() if title in shown][:_MAX_COLUMNS]
+    return "; ".join(f"{title}: {_HISTORY_LEGEND[title]}" for title in titles if title in _HISTORY_LEGEND) + "."
 
 
 def stage_table(outcome: PipelineResult) -> Group:

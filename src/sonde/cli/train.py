@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
 
@@ -49,7 +49,7 @@ from . import tables
 from .commands import command_line
 from .estimate import PlannedPlay, describe_speakers, print_estimate
 from .estimate_pipeline import print_pipeline_estimate
-from .estimate_training import describe_plan, plan_training, print_training_data
+from .estimate_training import describe_early_end, describe_plan, plan_training, print_training_data
 from .evaluate import with_seats
 from .games import (
     Fit,
@@ -99,7 +99,7 @@ class _TrainingOptions(GameOptions):
             assigned.insert(0, f"env.max_turns={self.max_turns}")
         own = {name: value for name, value in {"split": self.split, **own}.items() if value is not None}
         envs = [add_judge_seat(split_entry(entry)[0], seats) for entry in entries]
-        check_tasks_files(self.tasks_files, envs)
+        check_tasks_files(self.tasks_files, envs, self.split)
         fits = [fit_overrides(env, assigned) for env in envs] if len(envs) > 1 else [Fit(assigned)] * len(envs)
         if len(envs) > 1:
             check_places(fits, assigned, ())
@@ -230,7 +230,10 @@ class TrainCommand(_TrainingOptions):
         best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         data |= {"best": str(done.best)} if best else {}
-        self._print(data, tables.training_table(done.history), done.model, *best, self.folder / HISTORY)
+        shown = Group(tables.training_table(done.history), Text(tables.explain_training(done.history), style="dim"))
+        self._print(data, shown, done.model, *best, self.folder / HISTORY)
+        if (early := describe_early_end(chosen, done.steps)) and not self.as_json:
+            out.print(early, highlight=False)
         if best and not self.as_json:
             out.print(_describe_best(self.folder, done.history), highlight=False)
         if chosen.is_online and not seats and not self.as_json:
@@ -320,7 +323,7 @@ class TrainCommand(_TrainingOptions):
         if chosen.online.eval_every:
             games = hold_out_tasks(games, chosen.online.eval_split)
         envs = [game.env for game in games]
-        policies = _build_seats(seats, envs)
+        policies = _build_seats(seats, envs, {"user": self.user, "judge": self.judge})
         plays = plan_training(model, chosen, games, policies)
         plan.print_lines(plan.describe(games, plays))
         if self.dry_run:
@@ -408,10 +411,14 @@ def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
     return name, settings
 
 
-def _build_seats(configs: Seats, envs: Sequence[Env[Any]]) -> dict[str, AnyPolicy]:
-    """The policies in other seats that replace those of the environments."""
+def _build_seats(configs: Seats, envs: Sequence[Env[Any]], options: Mapping[str, str | None]) -> dict[str, AnyPolicy]:
+    """The policies in other seats that replace those of the environments; `options` are those of the command line."""
     seats = {seat for env in envs for seat in env.spec.seats if seat != AGENT}
     for seat in configs:
+        if seat not in seats and options.get(seat):
+            allowed = f"--{', --'.join(sorted(seats & options.keys()))}" if seats & options.keys() else "none"
+            played = " and ".join(dict.fromkeys(env.name for env in envs))
+            raise UserError(f"--{seat}: got {options[seat]!r}, but {played} has no seat {seat!r}; allowed: {allowed}")
         if seat not in seats:
             raise unknown("-o seats", seat, seats)
     return {seat: build(config) for seat, config in configs.items()}

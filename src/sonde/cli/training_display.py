@@ -65,9 +65,8 @@ class TrainingDisplay:
             numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:5])
             self._print(f"{self.title}: step {step} of {total}  {numbers}")
         if first:
-            self._print(
-                f"the first step took {format_seconds(took)}; {total} take about {format_seconds(took * total)}"
-            )
+            left = total - step + 1
+            self._print(f"the first step took {format_seconds(took)}; {left} take about {format_seconds(took * left)}")
         for problem in find_problems(self.history):
             if problem.name not in self._warned:
                 self._warned.add(problem.name)

@@ -138,6 +138,8 @@ class Model(Configured, ABC):
     kind: ClassVar[str] = "models"
     words: ClassVar[str] = "a model, such as sonde.make('models:hf', ...)"
     capabilities: ClassVar[Capabilities] = Capabilities()
+    costs_nothing: ClassVar[bool] = False
+    """True for programs that stand in for a model; estimates of costs do not count their calls."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -436,6 +436,20 @@ class Comparison:
     by_tag: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     """The difference in success by tag of the tasks and its value."""
 
+    @property
+    def differences(self) -> Mapping[str, Estimate]:
+        """The differences over all tasks, by the names that tables use."""
+        return {"success": self.success, "return": self.score, "turns": self.turns}
+
+    def __repr__(self) -> str:
+        found = [f"{name} {d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" for name, d in self.differences.items()]
+        compared = f"{self.env_name}, {self.n_tasks} tasks of both, {self.a} minus {self.b}"
+        return f"<Comparison in {compared}:\n {', '.join(found)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the differences with their intervals."""
+        return call_by_name("viewer.notebook:show_comparison", self)
+
 
 @check_call
 def compare(a: Evaluation, b: Evaluation) -> Comparison:

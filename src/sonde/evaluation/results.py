@@ -189,7 +189,8 @@ class SuiteResult(Checked):
             if self.suite
             else {p.env_and_preset: p.scale for p in self.environments}
         )
-        found = [p for p in self.environments if with_scale.get(p.env_and_preset) == p.scale]
+        here = [p for p in self.environments if not (self.suite and p.env.get("prompts"))]
+        found = [p for p in here if with_scale.get(p.env_and_preset) == p.scale]
         scores = [score for p in found if (score := p.metrics["reference_score"]) is not None]
         played = [p for p in found if p.metrics["reference_score"] is not None or p.others or not self.suite]
         samples = PROTOCOLS.get(self.suite, SuiteProtocol()).samples_per_task

@@ -76,11 +76,16 @@ def make_agent(name: str) -> Any:
 
 def scale_fingerprint(env: Env[Any]) -> str:
     """A hash of the environment's configuration and version, and of the configurations of all policies that play.
-    Where the environment names no reference, floor and reference are left out: whoever measures it chooses them."""
+
+    Where the environment names its ends, `prompts` are left out: neither these programs nor the environment's own users
+    go by the texts (a test plays all of them with others). Where it names no reference, floor and reference are left
+    out: whoever measures it chooses them, and they may read.
+    """
     spec = env.spec
+    config = {name: value for name, value in env.config.items() if name != "prompts" or not spec.reference}
     ends = [make_agent(spec.floor), make_agent(spec.reference)] if spec.reference else []
     others = [make(name) for name in spec.seats.values() if name is not None]
-    return content_hash([env.config, spec.version, *(policy.fingerprint for policy in (*ends, *others))])
+    return content_hash([config, spec.version, *(policy.fingerprint for policy in (*ends, *others))])
 
 
 @cache

@@ -65,6 +65,7 @@ class Oracle(Model):
     stats: CallStats = field(default_factory=CallStats, init=False, repr=False, compare=False)
 
     capabilities: ClassVar[Capabilities] = Capabilities(deterministic=True)
+    costs_nothing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("malformed", "greedy", "forgets"):

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sonde._util.text_files import compose_text, read_text
-from sonde.core import Env, Task, UserError, UserModel, invalid
+from sonde.core import Env, Task, UserError, UserModel, invalid, unknown
 from sonde.core.types import Json
 
 SPLITS = {"train": "train", "test": "eval"}
@@ -111,7 +111,8 @@ _LINES: Mapping[str, Callable[[str], Json]] = {
 
 
 def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Task]:
-    """Read the tasks of a file, numbered in its order. Raises `UserError` naming a row that is not a task."""
+    """Read the tasks of a file, numbered in its order. Raises `UserError` naming a row or line that is not a task,
+    counted from 1."""
     path = Path(path)
     if path.exists() and not path.is_file():  # a pipe or a device may be endless, and a record may name one
         raise invalid("tasks_file", str(path), "a file")
@@ -123,11 +124,11 @@ def read_tasks(path: Path | str, env: Env[Any], split: str = "test") -> list[Tas
         raise UserError(f"tasks_file: {path}: not UTF-8 ({e})") from e
     if path.suffix not in (".json", ".txt"):
         raise invalid("tasks_file", path.name, "a file ending in .json or .txt")
-    setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env)
+    setups = _from_json(text, path, env, split) if path.suffix == ".json" else _from_lines(text, path, env, split)
     if not setups:
         raise UserError(f"tasks_file: {path} holds no tasks")
-    tasks = [_make_task(env, setup, path, i) for i, setup in enumerate(setups)]
-    _warn_of_unknown(env, tasks, setups, path)
+    tasks = [_make_task(env, setup, where, i) for i, (where, setup) in enumerate(setups)]
+    _warn_of_unknown(env, tasks, [setup for _, setup in setups], path)
     return tasks
 
 
@@ -142,41 +143,52 @@ def has_splits(path: Path | str) -> bool:
         return False
 
 
-def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[Json]:
+def _check_split(env: Env[Any], split: str, path: Path) -> None:
+    """Raise `UserError` for a split that the environment does not have: a list has none of its own."""
+    if split not in env.splits:
+        raise unknown(f"tasks_file: {path} is a list without splits; split", split, env.splits)
+
+
+def _from_json(text: str, path: Path, env: Env[Any], split: str) -> Sequence[tuple[str, Json]]:
+    """The hidden setups, each with its place in the file."""
     try:
         found = compose_text(json.loads(text))
     except (ValueError, RecursionError) as e:
         raise UserError(f"tasks_file: {path}: {e}") from e
     if isinstance(found, list):
-        return cast("Sequence[Json]", found)
+        _check_split(env, split, path)
+        return [(f"{path}: row {n}", setup) for n, setup in enumerate(cast("list[Json]", found), start=1)]
     key = SPLITS.get(split, split)
     if not isinstance(found, Mapping) or not isinstance(found.get(key), list):
         lists = [name for name, rows in found.items() if isinstance(rows, list)] if isinstance(found, Mapping) else []
         got = f"the lists {', '.join(lists)}" if lists else "no list"
         raise UserError(f"tasks_file: {path}: got {got}, allowed: a list of setups, or a mapping with a list {key!r}")
-    return [_parse_row(env, row, path, i) for i, row in enumerate(found[key])]
+    rows = [(f"{path}: row {n}", row) for n, row in enumerate(found[key], start=1)]
+    return [(where, _parse_row(env, row, where)) for where, row in rows]
 
 
-def _parse_row(env: Env[Any], row: Json, path: Path, i: int) -> Json:
+def _parse_row(env: Env[Any], row: Json, where: str) -> Json:
     """The hidden setup of a row of a game configuration."""
     if env.name not in _ROWS:
         raise UserError(f"tasks_file: {env.name} reads no game configurations; allowed: {', '.join(_ROWS)}")
     if not isinstance(row, Mapping) or not all(isinstance(row.get(k), str) for k in ("agent", "env")):
-        raise invalid(f"tasks_file: {path}: row {i}", row, 'texts "agent" (shown) and "env" (hidden)')
+        raise invalid(f"tasks_file: {where}", row, 'texts "agent" (shown) and "env" (hidden)')
     return _ROWS[env.name](row["agent"], row["env"])
 
 
-def _from_lines(text: str, path: Path, env: Env[Any]) -> Sequence[Json]:
+def _from_lines(text: str, path: Path, env: Env[Any], split: str) -> Sequence[tuple[str, Json]]:
     if env.name not in _LINES:
         raise UserError(f"tasks_file: {env.name} reads no word lists; allowed: {', '.join(_LINES)}")
-    return [_LINES[env.name](line.strip()) for line in text.split("\n") if line.strip()]
+    _check_split(env, split, path)
+    lines = enumerate(map(str.strip, text.split("\n")), start=1)
+    return [(f"{path}: line {n}", _LINES[env.name](line)) for n, line in lines if line]
 
 
-def _make_task(env: Env[Any], setup: Json, path: Path, i: int) -> Task:
+def _make_task(env: Env[Any], setup: Json, where: str, i: int) -> Task:
     try:
         return replace(_find_known_task(env, setup) or env.task(setup), index=i)
     except UserError as e:
-        raise UserError(f"tasks_file: {path}: row {i}: {e}") from e
+        raise UserError(f"tasks_file: {where}: {e}") from e
 
 
 def _find_known_task(env: Env[Any], setup: Json) -> Task | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
+from sonde._util.argument_checks import check_call
 from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
 from sonde.agents.llm import LLM, SHOWN
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 POLICIES: tuple[Learns, ...] = ("successes", "share", "pairs", "samples")
 """What objectives learn from that change the model's own play; `values` are for decoding (`models.local.heads`)."""
 
+T = TypeVar("T")
 Rule = TypeVar("Rule", SFTRule, PairRule, ShareRule)
 
 
@@ -100,8 +102,20 @@ def prepare_data(
     if not data.items:
         counts = {**data.counts, **{name: n for name, n in data.rows.to_json().items() if n}}
         counted = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise UserError(f"train {objective}: no training items in the data: {counted}")
+        needed = _NEEDED[learns] if played else "rows"
+        needed += "" if max_tokens is None else f", of at most {max_tokens:,} tokens"
+        raise UserError(f"train {objective}: no training items in the data: {counted}; allowed: {needed}")
     return data
+
+
+_NEEDED: Mapping[str, str] = {
+    "successes": "episodes that were won",
+    "pairs": "tasks with an episode that was won and a worse one",
+    "share": "episodes that ended by the rules",
+    "samples": "episodes that ended by the rules",
+    "values": "episodes that ended",
+}
+"""What the data of an objective must hold, by what it learns from."""
 
 
 def _add_records(data: TrainingData, read: ReadItems) -> TrainingData:
@@ -196,6 +210,28 @@ def _check_tokens(t: Trajectory, chat: Chat) -> None:
             )
 
 
+def _list_of(field: str, values: Iterable[T], kind: type[T]) -> list[T]:
+    """The values, all of which are of this kind."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise invalid(field, values, f"a list of {kind.__name__}")
+    found = list(values)
+    for i, value in enumerate(found):
+        if not isinstance(value, kind):
+            raise invalid(f"{field}[{i}]", value, f"a {kind.__name__}")
+    return found
+
+
+def _check_callbacks(called: str, callbacks: Sequence[Any]) -> None:
+    """Raise `UserError` for what is neither a callback of transformers nor a class of them."""
+    from transformers import TrainerCallback
+
+    for i, callback in enumerate(callbacks):
+        kind = callback if isinstance(callback, type) else type(callback)
+        if not issubclass(kind, TrainerCallback):
+            raise invalid(f"{called}: callbacks[{i}]", callback, "a transformers.TrainerCallback")
+
+
+@check_call
 def learn(
     model: str,
     training: Training,
@@ -216,6 +252,8 @@ def learn(
     training is refused otherwise, and so is one that another training is writing to.
     """
     require_extra("training", *NEEDED)
+    played = _list_of("learn: played", played, Trajectory)
+    _check_callbacks("learn", callbacks)
     from .logprobs import ReferenceModel
     from .model_io import load_model
     from .trainer import SondeTrainer
@@ -275,6 +313,7 @@ def _run_training(folder: Path, described: Mapping[str, Any], trainer: SondeTrai
     return trainer.train(resume)
 
 
+@check_call
 def learn_online(
     model: str,
     training: Training,
@@ -291,6 +330,14 @@ def learn_online(
     (`objective.bc` of ppo), encoded as the model would have seen them; `server` (`models:vllm`, `models:sglang`) plays
     with the published weights (`train.online.rollout_backend`). The rest is as in `learn`."""
     require_extra("training", *NEEDED)
+    from .collect import Game
+
+    games, shown = _list_of("learn_online: games", games, Game), _list_of("learn_online: shown", shown, Trajectory)
+    seats = {seat for game in games for seat in game.env.spec.seats} - {AGENT}
+    for seat in policies:
+        if seat not in seats:
+            raise unknown("learn_online: policies: seat", seat, seats)
+    _check_callbacks("learn_online", callbacks)
     from .model_io import load_model
     from .online.trainer import OnlineTrainer
 

@@ -150,11 +150,11 @@ Said = str | list[_MarkedMessage]
 
 @dataclass
 class _RowReader:
-    """Reads the columns of one row after the other, and says in errors which."""
+    """Reads the columns of one row after the other, and says in errors which, counted from 1 as lines are."""
 
     chat: Chat
     by_turn: bool
-    n: int = field(default=-1, init=False)
+    n: int = field(default=0, init=False)
 
     @property
     def at(self) -> str:

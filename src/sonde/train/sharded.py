@@ -206,6 +206,14 @@ class ShardedTrainer(Trainer):
         with full_optimizer_state(getattr(self.optimizer, "optimizer", self.optimizer)):
             super()._save_optimizer_and_scheduler(output_dir)
 
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """Warn of missing weights, but not of those that are tied to others: a checkpoint holds them once."""
+        weights = self.model.state_dict(keep_vars=True)
+        absent = set(load_result.missing_keys)
+        loaded = {weight.data_ptr() for name, weight in weights.items() if name not in absent}
+        missing = [n for n in load_result.missing_keys if n not in weights or weights[n].data_ptr() not in loaded]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
+
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         if self.settings.shard:
             load_sharded(self.model, Path(resume_from_checkpoint))

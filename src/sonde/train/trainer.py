@@ -73,6 +73,7 @@ from .training_folder import (
     REFERENCE,
     SETTINGS,
     check_free,
+    check_no_file,
     find_damage,
     is_complete,
     last_checkpoint,
@@ -117,6 +118,7 @@ class SondeTrainer(ShardedTrainer):
     ) -> None:
         self.objective, self.settings, self.tokenizer = objective, settings, tokenizer
         self.folder = Path(settings.folder)
+        check_no_file(self.folder)
         check_packing(settings, model)
         check_reports(settings.report_to)
         self.items = None if items is None else check_items(items, objective, settings, model)

@@ -54,6 +54,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     if not _is_first():
         yield
         return
+    check_no_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder.resolve() / LOCK, timeout=0, is_singleton=True)
     try:
@@ -64,6 +65,12 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def check_no_file(folder: Path) -> None:
+    """Raise `UserError` for a file in the place of the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"train: folder: {folder} is a file; allowed: a folder, which need not exist")
 
 
 def check_free(folder: Path) -> None:

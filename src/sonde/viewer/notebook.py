@@ -1,4 +1,4 @@
-"""What a notebook shows of an episode, a belief, a run and an evaluation: `_repr_html_` of these values.
+"""What a notebook shows of an episode, a belief, a run, an evaluation and a comparison: `_repr_html_` of these values.
 
 Each is a small card in the colours of the notebook. All text of models, environments and configurations is escaped,
 invisible characters are shown by their code, and long texts are cut, as on the pages of the viewer.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sonde._util.escaping import Piece, make_visible
 from sonde.core import AGENT, Belief, Episode
-from sonde.evaluation.evaluate import Evaluation
+from sonde.evaluation.evaluate import Comparison, Evaluation
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
 from sonde.runs.display_names import policy_label
@@ -119,6 +119,17 @@ def show_evaluation(evaluation: Evaluation) -> str:
         [f"{e.n_tasks} tasks of {e.split}, {e.k} each"],
         bars=_metric_bars(e),
         below="means with 95 % intervals, clustered by task" + "".join(f"; {make_visible(note)}" for note in e.notes),
+    )
+
+
+def show_comparison(comparison: Comparison) -> str:
+    """The differences with their intervals."""
+    c = comparison
+    return _render_card(
+        make_visible(f"{c.a} minus {c.b} in {c.env_name}"),
+        [f"{c.n_tasks} tasks of both"],
+        bars=[_Bar(name, f"{d.mean:+.3f}", f"[{d.low:+.3f}, {d.high:+.3f}]") for name, d in c.differences.items()],
+        below="mean differences with 95 % intervals, paired by task; an interval without 0 shows which is higher",
     )
 
 

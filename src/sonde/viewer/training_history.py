@@ -79,6 +79,11 @@ class TrainingHistory:
         return to_indented_json({"settings": settings, "data": dict(self.data)})
 
 
+def is_training_folder(folder: Path) -> bool:
+    """Whether a training logged into this folder."""
+    return (folder / HISTORY).is_file()
+
+
 def find_model_folders(folder: Path) -> set[Path]:
     """The folders of a training that may hold its model."""
     return {(folder / name).resolve() for name in MODELS}

@@ -80,7 +80,7 @@ def test_a_game_is_that_of_a_session() -> None:
     assert won.structured_content["outcome"]["kind"] == "win" and won.structured_content["reward"] == 1.0
 
 
-def test_what_is_no_usable_call_is_counted_and_never_wins() -> None:
+def test_calls_that_do_not_fit_are_tool_errors() -> None:
     async def play(name: str, arguments: Any) -> Any:
         async with Client(make_server("guess_my_city")) as client:
             await client.call_tool("new_game", {})
@@ -92,10 +92,33 @@ def test_what_is_no_usable_call_is_counted_and_never_wins() -> None:
         ("ask", {"text": "Is it Rome?"}, "There is no tool of that name"),
     ):
         found = asyncio.run(play(name, arguments))
-        assert found.content[0].text.startswith(told) and found.structured_content == {"reward": 0.0, "done": False}
+        assert found.is_error and found.content[0].text.startswith(told) and found.structured_content is None
     for arguments, told in (({"seed": -1}, "seed: got -1"), ({"seed": "x"}, "seed: got 'x'"), ({"tasks": 1}, "tasks")):
         found = asyncio.run(play("new_game", arguments))
         assert found.is_error and told in found.content[0].text
+
+
+def test_after_a_call_that_does_not_fit_the_client_calls_again(tmp_path: Path) -> None:
+    """Even where an unreadable answer ends the game; the record has the calls that fitted."""
+    env = sonde.make("wordle")
+    word = env.tasks("test")[7].hidden
+
+    async def play() -> list[Any]:
+        async with Client(make_server("wordle", out=tmp_path)) as client:
+            await client.call_tool("new_game", {"task": 7})
+            calls = [
+                ("act", {"word": word}),
+                ("say", {"text": word}),
+                ("act", {"action": ["a"]}),
+                ("act", {"action": word}),
+            ]
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    *refused, won = asyncio.run(play())
+    assert all(found.is_error and "one call of act(action)" in found.content[0].text for found in refused)
+    assert won.structured_content["outcome"]["kind"] == "win"
+    (t,) = Run.load(tmp_path)
+    assert [turn.text for turn in t.turns] == [env.say(word)]
 
 
 @pytest.mark.parametrize(

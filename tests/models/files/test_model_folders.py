@@ -84,6 +84,14 @@ def test_what_does_not_load_is_one_line(
     assert "this ran" not in capfd.readouterr().out
 
 
+def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
+    write(tmp_path)
+    for file in tmp_path.glob("*token*"):
+        file.unlink()
+    with pytest.raises(UserError, match=r"^model: '.*' has no tokenizer, allowed: a folder with the files of one"):
+        load_model(str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("template", "says"),
     [

@@ -135,6 +135,10 @@ def test_signal_is_in_advantages_and_not_in_returns() -> None:
         assert group.sums["flat_groups"] == (float(not group.signal), 1.0)
         return group.signal
 
+    for wrong in (lambda rewards: 3, lambda rewards: {}, lambda rewards: {g: [0.0] for g in rewards},
+                  lambda rewards: dict.fromkeys(rewards, 0.0)):  # fmt: skip
+        with pytest.raises(UserError, match=r"online: credit: advantages: got .*allowed: for group '0' a list of 2"):
+            signal(differing, wrong)
     assert signal(equal, spread) and not signal(equal, GroupRelative())
     assert signal(differing, GroupRelative()) and not signal(differing, none)
     assert not signal(differing, spread, max_tokens=2)

@@ -140,9 +140,13 @@ class ComposedAgent(Policy):
 
     def make_role(self, name: str, who: str = "") -> Role:
         """The sub-call `name`, by the model and temperature of the role `who`."""
-        model: Model | None = getattr(self, f"{who}_model", None)
         temperature: float = getattr(self, f"{who}_temperature" if who else "temperature")
-        return Role(name, model or self.model, temperature, self.max_new_tokens)
+        return Role(name, self.model_of(who), temperature, self.max_new_tokens)
+
+    def model_of(self, who: str) -> Model:
+        """The model of the role `who`; that of all roles if it has none of its own."""
+        own: Model | None = getattr(self, f"{who}_model", None)
+        return own or self.model
 
     async def close(self) -> None:
         await close_models(*(getattr(self, name) for name in self._list_fields("model")))
@@ -167,8 +171,9 @@ class ComposedAgent(Policy):
         return Calls(seed, self.retries, memory.get("calls"), again=again)
 
     @abstractmethod
-    def most_calls(self, view: View) -> int:
-        """The number of model calls of a full-length episode, without retries, from its first view."""
+    def most_calls(self, view: View) -> Mapping[str, int]:
+        """The numbers of model calls of a full-length episode, without retries, from its first view: by the roles of
+        `model_of`."""
 
 
 async def close_models(*models: Model | None) -> None:

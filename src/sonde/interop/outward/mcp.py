@@ -9,12 +9,15 @@ A client finds two tools: `new_game`, which begins an episode and returns its ru
 opponents and judges play the other seats (`session.py`).
 
 A process serves one client and one game at a time, and plays concurrent calls one after another. A call that does not
-fit the schema counts as an empty answer with a defect (`Completion.call_defect`); a call without a running game is a
-tool error. Without arguments, `new_game` takes the tasks of the split in order with the world seed 0, as `sonde
-eval` does; `task` and `seed` choose others, and games of one world have different sample numbers. Finished games are
-appended to the run folder `out`, if one is given, and `sonde rescore` evaluates the client by them.
+fit the schema (`core.tools.read_call`) and a call without a running game are tool errors: they cost nothing, and the
+client may call again, as hosts of this protocol do. The error tells only the schema. Without arguments, `new_game`
+takes the tasks of the split in order with the world seed 0, as `sonde eval` does; `task` and `seed` choose others, and
+games of one world have different sample numbers. Finished games are appended to the run folder `out`, if one is given,
+and `sonde rescore` evaluates the client by them.
 
-Departure: no HTTP transport. The protocol's newest version has no sessions there, so each game would need an id.
+Departures: a model that sonde plays pays for a call that does not fit (`docs/tools.md`), a client here does not, and
+its record does not have such calls. No HTTP transport. The protocol's newest version has no sessions there, so each
+game would need an id.
 """
 
 # Types are checked without this extra, too.
@@ -32,7 +35,7 @@ from typing import Any
 
 from sonde._util.extras import missing_extra
 from sonde.core import AGENT, EMPTY, AnyPolicy, Env, SondeError, Trajectory, invalid, unknown
-from sonde.core.tools import Tool, ToolCall
+from sonde.core.tools import Tool, ToolCall, explain_defect, read_call
 from sonde.runs.store import Key, RunWriter
 
 from ..session import SeatObservation, Session, common_tool, find_task, resolve_env
@@ -87,7 +90,10 @@ class _Games:
                     return await self._begin_game(**arguments)
                 if not self._running:
                     return _refuse_call("no game is running; call new_game")
-                return await self._take_turn(ToolCall(name, json.dumps(arguments)))
+                call = ToolCall(name, json.dumps(arguments))
+                if defect := read_call(self._session.tool, [call])[1]:
+                    return _refuse_call(explain_defect(self._session.tool, defect))
+                return await self._take_turn(call)
             except SondeError as e:
                 return _refuse_call(str(e))
 

@@ -68,10 +68,22 @@ def report_loading_errors(model: str) -> Iterator[None]:
         raise loading_error(model, e) from e
 
 
+def _check_tokenizer_files(model: str, folder: Path) -> None:
+    """Raise `UserError` for the folder of a model without any file of a tokenizer."""
+    if (folder / "config.json").is_file() and not any(
+        file for pattern in _TOKENIZER_FILES for file in folder.glob(pattern)
+    ):
+        raise UserError(
+            f"model: {model!r} has no tokenizer, allowed: a folder with the files of one (tokenizer.json, ...); "
+            "`save_pretrained` of the tokenizer writes them"
+        )
+
+
 def load_tokenizer(model: str, source: ModelSource, **options: Any) -> Any:
     """Load the tokenizer of a located model, and check that its chat template, if any, terminates."""
     from transformers import AutoTokenizer
 
+    _check_tokenizer_files(model, Path(source.path))
     with report_loading_errors(model), hide_progress_bars():
         tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local, **options)
     if model not in SHIPPED:
@@ -79,6 +91,7 @@ def load_tokenizer(model: str, source: ModelSource, **options: Any) -> Any:
     return tokenizer
 
 
+_TOKENIZER_FILES = ("*token*", "*vocab*", "*merges*", "*.model", "*.spm", "*.bpe", "*.gguf")
 _ALLOWED = f"a folder with its files, a name on the hub, or one of {', '.join(fetch.fetchable_models())}"
 
 

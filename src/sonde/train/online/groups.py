@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, run_sync
+import numpy as np
+
+from sonde.core import AGENT, EMPTY, AnyPolicy, Task, Trajectory, UserError, derive, invalid, run_sync
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.runs.rollout import OnDone, Plan, Seats, stream_trajectories
 
@@ -139,6 +141,7 @@ def assign_credit(
     named = {i: [{**named_rewards(t), **brought.get(t.id, {})} for t in group] for i, group in valid.items()}
     rewards = {i: [settings.rewards(row) for row in rows] for i, rows in named.items()}
     advantages = settings.credit(rewards)
+    _check_advantages(advantages, rewards)
     groups: list[Group] = []
     for (i, group), one, everyone in zip(valid.items(), chosen, played, strict=True):
         group_samples, report = make_samples(group, max_tokens=settings.max_tokens)
@@ -157,6 +160,15 @@ def assign_credit(
             },
         ))  # fmt: skip
     return groups
+
+
+def _check_advantages(found: Any, rewards: Mapping[str, Sequence[Values]]) -> None:
+    """Raise `UserError` where an estimator of credit does not return a list with the advantages of each episode."""
+    for group, rows in rewards.items():
+        given = found.get(group) if isinstance(found, Mapping) else found
+        if not isinstance(given, Sequence | np.ndarray) or len(given) != len(rows):
+            allowed = f"for group {group!r} a list of {len(rows)}: a number, or one per turn, for each episode"
+            raise invalid("online: credit: advantages", given, allowed)
 
 
 def _rewarder_sums(group: Sequence[Trajectory], brought: Brought) -> Sums:

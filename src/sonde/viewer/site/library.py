@@ -25,7 +25,7 @@ from sonde.runs.store import Run, StoreWarning, annotation_names
 from sonde.runs.store.folder import CONFIG, DEEP, read_config, read_planned
 from sonde.runs.store.index import list_logs
 
-from ..training_history import HISTORY
+from ..training_history import is_training_folder
 from .evaluation_file import EvaluationFile
 
 OPEN = 8
@@ -177,6 +177,11 @@ class Shelf:
             return self._complete[1]
 
     @property
+    def split(self) -> str:
+        """The split of the tasks; empty if the configuration names none."""
+        return str(self.config.get("split") or "")
+
+    @property
     def agent(self) -> str:
         """The name of the agent."""
         if self.evaluation is not None:
@@ -248,7 +253,7 @@ class Library:
             for folder in _walk_folders(place, DEEP):
                 if (folder / CONFIG).is_file() and (list_logs(folder) or (folder / EVALUATION).is_file()):
                     runs[folder] = None
-                if (folder / HISTORY).is_file():
+                if is_training_folder(folder):
                     trained[folder] = None
         return list(runs), list(trained)
 

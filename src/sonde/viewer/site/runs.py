@@ -48,6 +48,7 @@ class Headline:
     env: str
     preset: str
     agent: str
+    split: str
     n: int
     success: Estimate | None
     score: float | None
@@ -155,7 +156,7 @@ def hash_version(library: Library) -> str:
 def _matches_query(h: Headline, query: Mapping[str, str]) -> bool:
     exact = all(getattr(h, f) == query[f] for f in ("env", "agent", "status") if query.get(f))
     text = query.get("text", "").lower()
-    return exact and text in f"{h.name} {h.env} {h.preset} {h.agent}".lower()
+    return exact and text in f"{h.name} {h.env} {h.preset} {h.split} {h.agent}".lower()
 
 
 def _sort_key(sort: str) -> Callable[[Headline], Any]:
@@ -191,8 +192,9 @@ def summarise_run(shelf: Shelf) -> Headline:
     status = shelf.status
     kept = shelf.evaluation
     known = kept.summary if kept is not None and status == "evaluated" else None
-    plain = {"name": shelf.name, "env": env, "preset": preset, "agent": shelf.agent, "n": sum(kinds.values()),
-             "tokens": tokens, "turns": turns, "changed": shelf.last_change, "status": status}  # fmt: skip
+    plain = {"name": shelf.name, "env": env, "preset": preset, "agent": shelf.agent, "split": shelf.split,
+             "n": sum(kinds.values()), "tokens": tokens, "turns": turns, "changed": shelf.last_change,
+             "status": status}  # fmt: skip
     if known is None:
         score = runs.select_columns("avg(agent_return)", order="1")[0][0]
         return Headline(
