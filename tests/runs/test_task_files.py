@@ -88,7 +88,7 @@ def test_rows_that_say_only_a_size_or_names_leave_the_rest_to_each_episode(
 @each("name, row", [("battleship", "size"), ("minesweeper", "5"), ("minesweeper", "a b"), ("best_arm", "gold")])
 def test_rows_that_say_no_size_or_names_are_named(tmp_path: Path, name: str, row: str) -> None:
     path = file(tmp_path, "game.json", {"eval": [{"agent": "", "env": row}]})
-    with pytest.raises(UserError, match=f"game.json: row 0: {name}: .*got"):
+    with pytest.raises(UserError, match=f"game.json: row 1: {name}: .*got"):
         read_tasks(path, sonde.make(name, preset="paprika"))
 
 
