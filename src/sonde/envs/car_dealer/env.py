@@ -15,10 +15,6 @@ agent does not see these tags. Without an earlier offer there is no deal, whatev
 The hypothesis is the buyer: character, budget as a share of the list price, and the two features it wants, uniform over
 all 315. The filter is exact for `users:buyer`.
 
-To sell needs little listening. A seller who shows two features a message in at least 12 words, all six in three
-messages, and each time asks 2 % of the list price less, from 92 %, sells to all 200 buyers of the test without reading
-a reply: mean return .90, that of the reference 1.03, of random play .17.
-
 `turn.info`: `offer` (dollars, or 0), `buyer_state` (listening, bought, left), `reply`.
 """
 
@@ -91,7 +87,7 @@ class CarDealer(Env[State]):
     def spec(self) -> Spec:
         return Spec(
             name=_NAME,
-            version="5",
+            version="6",
             summary="sell a car to a buyer with unknown character, budget and wishes",
             preset=self.preset,
             max_turns=self.max_turns,

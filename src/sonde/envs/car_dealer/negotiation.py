@@ -7,6 +7,8 @@ buys because of the price alone:
     evidence     A message shows the features that it names, if it names at most two: a catalogue, or "it has
                  everything", convinces nobody. The feature lover must see both wishes, in messages of at least 12
                  words; the others need one wish, in any message.
+    annoyance    A feature that the buyer does not want, shown in a message that names at most two. It forgives one, and
+                 the feature lover two; at the next one it leaves, whatever the price.
     concession   An offer that is lower than all earlier ones by at least half a percent of the list price.
     raise        An offer above an earlier one. It costs three more units of the buyer's patience.
 
@@ -82,6 +84,10 @@ and the maximum number of features per message."""
 _FAR, _PATIENT, _IMPATIENT, _RAISE = 15, 18, 9, 3
 """The percentage above the limit from which an offer is out of reach; patience in messages, and that of the impatient
 buyer; the cost of a raise in patience."""
+
+
+_FORGIVEN = {"bargain": 1, "features": 2, "impatient": 1}
+"""How many features that it does not want a buyer lets itself be shown."""
 
 
 class BuyerProfile(NamedTuple):
@@ -299,6 +305,8 @@ def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -
     """The buyer's reaction to the last message."""
     pitches, now = tuple(pitches), pitches[-1]
     talk, price = summarise_talk(pitches, listed), offered_price(now, listed)
+    if len(talk.named.difference(buyer.wants)) > _FORGIVEN[buyer.character]:
+        return Reaction("That is not the car that I am looking for. Goodbye.", leaves=True)
     if talk.messages > 1 and 0 < price <= price_limit(buyer, talk, listed) and is_persuaded(buyer, talk):
         return Reaction(f"All right, I will take it for ${price:,}.", deal=price)
     patience = _IMPATIENT if buyer.character == "impatient" else _PATIENT
@@ -309,7 +317,7 @@ def react_to_pitch(buyer: BuyerProfile, pitches: Sequence[Pitch], listed: int) -
         parts.append(_WISH[buyer.character].format(*(_SHOWN.get(w, w) for w in buyer.wants)))
     if now.asks_budget:
         parts.append(f"I would rather not pay more than ${_round_budget(buyer, listed):,}.")
-    return Reaction(" ".join(parts) or _reply_to_talk(buyer, now, talk))
+    return Reaction(" ".join([*_refuse_features(buyer, now), *(parts or [_reply_to_talk(buyer, now, talk)])]))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -358,6 +366,12 @@ def _reply_to_price(buyer: BuyerProfile, talk: TalkSummary, price: int, listed: 
     far = _is_far(price, price_limit(buyer, talk, listed))
     said = "That is far too much." if far else "That is a little more than I will pay."
     return f"{said} I do not have all day." if buyer.character == "impatient" else said
+
+
+def _refuse_features(buyer: BuyerProfile, now: Pitch) -> list[str]:
+    """What the buyer says of features that it does not want; nothing of a catalogue."""
+    others = [f for f in now.confirmed if f not in buyer.wants] if len(now.confirmed) <= _NAMED else []
+    return [f"I do not need {' or '.join(_SHOWN.get(f, f) for f in others)}."] if others else []
 
 
 def _reply_to_talk(buyer: BuyerProfile, now: Pitch, talk: TalkSummary) -> str:

@@ -6,8 +6,7 @@ The paper's sellers are prompts to a language model. Ours are programs:
 
     discounts   asks for wishes and budget, says in a few words that the car has the wishes, talks at length about
                 possible savings, then offers 3 % off the list price, and 3 % more each time
-    features    asks for wishes, praises them and then all other features, two per message, and then insists on the list
-                price
+    features    asks for wishes, praises them and then two other features, and then insists on the list price
     concise     states the list price, and answers in a few words whether the car has what the buyer asks for
 
 `style="drawn"` draws one of them uniformly for every episode.
@@ -24,6 +23,8 @@ from .negotiation import FEATURES
 
 STYLES = ("discounts", "features", "concise")
 _CHOICES = (*STYLES, "drawn")
+_PAIRS = 2
+"""Messages of the style `features` that praise two features each."""
 _STEP = 3
 """Percent of the list price by which the style `discounts` lowers each offer."""
 _LEAST = 70
@@ -93,7 +94,7 @@ def seller_message(style: str, turn: int, listed: int, asked: Sequence[str] = ()
         return _discount_message(turn, listed, asked)
     if style == "features" and turn == 0:
         return _WISHES
-    if style == "features" and turn <= len(FEATURES) // 2:
+    if style == "features" and turn <= _PAIRS:
         order = [*wishes, *(f for f in FEATURES if f not in wishes)]
         return _PRAISE.format(first=order[2 * turn - 2], second=order[2 * turn - 1])
     return f"It has {' and '.join(asked)}." if asked and style == "concise" else f"The price is ${listed:,}."
