@@ -104,7 +104,7 @@ class CarDealer(Env[State]):
             departures=(
                 "the buyer follows stated rules instead of a language model's weights",
                 "the agent speaks first",
-                "data of the paper's kind have 8.0 messages of the seller (table 1: 16.5, perhaps of both sides)",
+                "data of the paper's kind have 6.9 messages of the seller (table 1: 16.5, perhaps of both sides)",
             ),
         )
 
