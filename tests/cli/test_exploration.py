@@ -71,7 +71,7 @@ def test_what_could_not_be_read_is_part_of_the_result() -> None:
 
 
 def test_a_dry_run_counts_sub_calls() -> None:
-    args = ["combination_lock", "--agent", "llm_psrl", "--model", "oracle", "-n", "2", "-k", "3", "--dry-run"]
+    args = ["combination_lock", "--agent", "llm_psrl", "--model", "fake", "-n", "2", "-k", "3", "--dry-run"]
     (found,) = json.loads(run("eval", *args, "--json"))
     assert found["calls"] == 2 * 3 * 8 * (3 + 2)
     assert found["prompt_tokens"] is None and found["completion_tokens"] == found["calls"] * 2048

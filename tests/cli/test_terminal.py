@@ -49,7 +49,8 @@ def evaluated(label: str, said: str = HOSTILE) -> Path:
 def test_what_a_model_said_is_shown_and_does_nothing() -> None:
     text = run("read", str(evaluated("x")))
     assert driving(text) == set()
-    assert "<U+001B>]52;c;ZXZpbA==<U+0007><U+001B>[2J<U+009B>31m<U+0000><U+202E>evil<U+2066>" in text
+    whole = "".join(map(str.strip, text.splitlines()))  # a long word goes on in the next line
+    assert "<U+001B>]52;c;ZXZpbA==<U+0007><U+001B>[2J<U+009B>31m<U+0000><U+202E>evil<U+2066>" in whole
     assert "[/foo] [bold]m[fp8] :smile:" in text
 
 
