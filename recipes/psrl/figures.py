@@ -10,8 +10,9 @@ Agents, environments, temperatures and numbers of trials are the paper's where i
 docs/psrl.md). RiverSwim uses the policy cache of appendix C and, for LLM-PSRL, the prior Dirichlet(0.1, ...) of section
 4.2; rows "alpha .1" give classic PSRL the same prior, which the paper does not. Figure 4 compares four sampling
 temperatures, of which the text names 1 and 1.2; 0.7 and 1.5 are ours. Figure 4 also makes figures 9 to 11. In figure 5
-the agents may say any text, except ICPI, which simulates the messages that the environment lists. `ends` is RiverSwim
-with the two readings of its ends.
+the agents may say any text, except ICPI, which simulates the messages that the environment lists; --user and --judge
+seat language models as the customer and as the one who decides whether the trouble is gone, as in the paper, where by
+default rules do both. `ends` is RiverSwim with the two readings of its ends.
 
 `--model oracle` plays `llm_psrl` and `llm_ids` without mistakes, and adds rows of imperfect oracles: a greedy sampler,
 a forgetting updater, a short-sighted planner (`models:oracle`). It leaves out the other language-model agents, and
@@ -28,9 +29,10 @@ from trials import PAPER, Row, Table, bandit_table, measure_agent, regret_table,
 
 import sonde
 from sonde.cli.estimate import PlannedPlay, print_estimate
-from sonde.cli.players import model_config
+from sonde.cli.players import model_config, model_seats
 from sonde.cli.terminal import out
 from sonde.core import UserError, build, default_policies, invalid, run_sync
+from sonde.runs.games import add_judge_seat
 
 
 class Agent(NamedTuple):
@@ -242,6 +244,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("figure", choices=[*FIGURES], help="number of the figure in the paper")
     parser.add_argument("--model", help="http:NAME, hf:NAME, smollm2, a folder or oracle; without it, classic agents")
     parser.add_argument("--base-url", help="address of the endpoint of http:NAME")
+    parser.add_argument("--user", help="a language model as the customer, in figure 5")
+    parser.add_argument("--judge", help="a language model as the judge, in figure 5")
+    parser.add_argument("--user-url", help="address of the endpoint of --user and --judge")
     parser.add_argument("--prompts", help="folder with prompts of the language-model agents, in place of ours")
     parser.add_argument("--agents", help="only these, by registry name, with commas between them")
     parser.add_argument("--trials", type=int, help="of language models, by default the paper's number")
@@ -254,6 +259,8 @@ def parse_arguments() -> argparse.Namespace:
     for name in ("trials", "classic"):
         if (n := getattr(args, name)) is not None and n < 2:
             parser.error(f"--{name}: got {n}, allowed: 2 or more")
+    if (args.user or args.judge) and FIGURES[args.figure].env != _SERVICE:
+        parser.error(f"--user, --judge: got figure {args.figure}, allowed: figure 5, the only one with a customer")
     return args
 
 
@@ -301,20 +308,32 @@ def make_player(figure: Figure, agent: Agent, args: argparse.Namespace) -> Any:
     return sonde.make(f"agents:{agent.name}", **settings)
 
 
+def make_env(figure: Figure, agent: Agent, args: argparse.Namespace) -> sonde.Env[Any]:
+    """The environment of a row, with a seat for the judge if there is one."""
+    return build(add_judge_seat({**figure.env, **agent.env}, list_partners(args)))
+
+
+def list_partners(args: argparse.Namespace) -> Mapping[str, Any]:
+    """The configurations of the customer and the judge, where language models take their seats."""
+    return model_seats(args.user, args.judge, args.user_url, None)
+
+
 def play_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> Row:
     """Play a row of the figure and measure it."""
-    player = make_player(figure, agent, args)
+    player, n = make_player(figure, agent, args), count_trials(figure, agent, args)
+    others = {seat: build(config) for seat, config in list_partners(args).items()}
     try:
-        env = build({**figure.env, **agent.env})
-        return measure_agent(env, agent.label, player, count_trials(figure, agent, args), args.seed)
+        return measure_agent(make_env(figure, agent, args), agent.label, player, n, args.seed, others)
     finally:
-        run_sync(player.close())
+        for policy in (player, *others.values()):
+            run_sync(policy.close())
 
 
 def plan_row(figure: Figure, agent: Agent, args: argparse.Namespace) -> PlannedPlay:
     """The trials of a row, to estimate their cost."""
-    env = build({**figure.env, **agent.env})
-    seats = {**default_policies(env), "agent": make_player(figure, agent, args)}
+    env, others = make_env(figure, agent, args), list_partners(args)
+    seats = {**default_policies(env), **{seat: build(config) for seat, config in others.items()}}
+    seats["agent"] = make_player(figure, agent, args)
     return PlannedPlay(env, seats, env.tasks("test")[0], count_trials(figure, agent, args), args.seed, agent.label)
 
 

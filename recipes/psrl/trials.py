@@ -46,18 +46,24 @@ class Table(NamedTuple):
     columns: Mapping[str, Callable[[Row], Cell]]
 
 
-def play_trials(env: sonde.Env[Any], agent: Any, trials: int, seed: int) -> list[Trajectory]:
+def play_trials(
+    env: sonde.Env[Any], agent: Any, trials: int, seed: int, others: Mapping[str, Any] = {}
+) -> list[Trajectory]:
     """Play this many trials in worlds of the prior: tasks of both splits, with several samples of each if there are too
-    few tasks."""
+    few tasks. `others` are policies in other seats, in the place of the environment's own."""
     tasks = [*env.tasks("train"), *env.tasks("test")]
     k = -(-trials // len(tasks))
     plan = Plan(k=k, seed=seed)
-    return list(collect_trajectories(env, {"agent": agent}, tasks[: -(-trials // k)], plan, keep_open=True))[:trials]
+    return list(collect_trajectories(env, {"agent": agent, **others}, tasks[: -(-trials // k)], plan, keep_open=True))[
+        :trials
+    ]
 
 
-def measure_agent(env: sonde.Env[Any], label: str, agent: Any, trials: int, seed: int) -> Row:
+def measure_agent(
+    env: sonde.Env[Any], label: str, agent: Any, trials: int, seed: int, others: Mapping[str, Any] = {}
+) -> Row:
     """Play and measure. Trials that failed for outside reasons are left out and reported."""
-    played = play_trials(env, agent, trials, seed)
+    played = play_trials(env, agent, trials, seed, others)
     failed = [t.error for t in played if t.error]
     good = [t for t in played if not t.error]
     if not good:

@@ -142,3 +142,14 @@ def test_every_saved_table_is_one_of_a_figure() -> None:
     known = {table.name for figure in load("psrl/figures").FIGURES.values() for table in figure.tables}
     saved = {path.stem for path in (FOLDER.parents[1] / "results" / "papers" / "psrl").glob("*.json")}
     assert {name for name in saved if not name.startswith("roles_")} <= known
+
+
+def test_models_may_be_the_customer_and_the_judge_of_figure_5() -> None:
+    args = ["5", "--model", "fake", "--user", "fake", "--judge", "fake", "--agents", "reflexion", "--trials", "2"]
+    (planned,) = json.loads(run_recipe("figures.py", *args, "--dry-run", "--json"))
+    assert {seat: cost["calls"] for seat, cost in planned["seats"].items()} == {"agent": 78, "user": 40, "judge": 2}
+    assert json.loads(run_recipe("figures.py", *args, "--json"))["tables"]["figure5"][0]["trials"] == 2
+    refused = subprocess.run(
+        [sys.executable, str(FOLDER / "figures.py"), "7", "--user", "fake"], text=True, capture_output=True, check=False
+    )
+    assert refused.returncode == 2 and "got figure 7, allowed: figure 5" in refused.stderr
