@@ -24,7 +24,7 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,8 +48,13 @@ from sonde.runs.store import Run
 
 WINDOW, WORDS = 2048, 2048
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=6000, tokens=2048, rate=2.5e-3, told=0.1, half=False)
+PLAN = Plan(steps=6000, tokens=2048, rate=4e-3, told=0.1, stated=1.0, half=True)
 TEST_TASKS, TEST_K = 100, 2
+LEAD, DRILLS = 1600, 100
+"""Batches of drills in copying that come before everything else (at most a third of all), and drills among every 512
+conversations after that. A network that reads conversations alone does not learn to say a name that it was shown."""
+FIRST_WORD = 400
+"""From this id on, tokens are pieces of words."""
 BOUNDS = ("floor", "reference")
 REPLY = 128
 """Tokens of the longest answer, a rule of cellular automata."""
@@ -101,11 +106,15 @@ def play_teachers(game: Taught, folder: Path, episodes: int, seed: int) -> Run:
 
 
 def read_conversations(run: Run) -> Iterator[tuple[Message, ...]]:
-    """Each episode as the chat that `agents:llm` has with the game, to the agent's last answer."""
+    """Each episode as the chat that `agents:llm` has with the game, to the agent's last answer. Answers begin with a
+    space, as names in a list do, so that a name has the same tokens in both and can be copied."""
     env = sonde.build(run.config["env"])
     for trajectory in run:
         messages = Episode.replay(env, trajectory).view(AGENT).messages
-        yield messages if messages[-1].role == "assistant" else messages[:-1]
+        kept = messages if messages[-1].role == "assistant" else messages[:-1]
+        yield tuple(
+            m._replace(content=m.content.replace("<Answer>", "<Answer> ")) if m.role == "assistant" else m for m in kept
+        )
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -142,13 +151,41 @@ def encode_rows(runs: Sequence[Run], encoder: corpus.Encoder) -> list[Row]:
     return [Row(array("H", row.ids), array("b", row.what)) for row in rows if len(row.ids) <= WINDOW]
 
 
-def generate_batches(rows: Sequence[Row], pad: int, rng: Rng) -> Iterator[corpus.Batch]:
-    """Batches of all rows in a new order in every epoch, without end."""
+def generate_batches(rows: Sequence[Row], encoder: corpus.Encoder, rng: Rng, steps: int) -> Iterator[corpus.Batch]:
+    """Batches of drills alone; then all rows in a new order in every epoch, with new drills among them, without end."""
+    yield from islice(generate_drill_batches(encoder, rng), min(LEAD, steps // 3))
     while True:
         order = [*rows]
         rng.shuffle(order)
         for start in range(0, len(order), corpus.POOL):
-            yield from corpus.make_batches(order[start : start + corpus.POOL], pad, PLAN, rng)
+            pool = [*order[start : start + corpus.POOL], *draw_drills(DRILLS, encoder, rng)]
+            yield from corpus.make_batches(pool, encoder.tokenizer.pad_token_id, PLAN, rng)
+
+
+def generate_drill_batches(encoder: corpus.Encoder, rng: Rng) -> Iterator[corpus.Batch]:
+    """Batches of drills, without end."""
+    while True:
+        pool = draw_drills(corpus.POOL, encoder, rng)
+        yield from corpus.make_batches(pool, encoder.tokenizer.pad_token_id, PLAN, rng)
+
+
+def draw_drills(n: int, encoder: corpus.Encoder, rng: Rng) -> list[Row]:
+    """Drills in copying."""
+    return [draw_drill(encoder, rng) for _ in range(n)]
+
+
+def draw_drill(encoder: corpus.Encoder, rng: Rng) -> Row:
+    """A drill in copying: names of random tokens are told, and the agent repeats all of them in order, or says one of
+    them."""
+    words = range(min(FIRST_WORD, len(encoder.tokenizer) // 2), len(encoder.tokenizer))
+    names = [array("i", rng.choices(words, k=rng.randint(1, 3))) for _ in range(rng.randint(3, 30))]
+    said = names if rng.random() < 0.5 else [rng.choice(names)]
+    told, answer = (
+        array("i", chain.from_iterable(name + encoder.text(",") for name in part)) for part in (names, said)
+    )
+    lead = encoder.encode_role("user") + told + array("i", [encoder.end]) + encoder.encode_role("assistant")
+    answer = encoder.text("<Answer>") + answer[: -len(encoder.text(","))] + encoder.text("</Answer>")
+    return Row(lead + answer, array("i", [corpus.UNSAID] * len(lead) + [corpus.STATED] * len(answer)))
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -168,7 +205,7 @@ def train(folder: Path, runs: Sequence[Run], seed: int, steps: int) -> None:
     print(
         f"{size:,} parameters, {len(tokenizer)} words, {len(rows):,} rows, {tokens:,} tokens, {steps} steps", flush=True
     )
-    source = generate_batches(rows, tokenizer.pad_token_id, Rng(seed, "many", "data"))
+    source = generate_batches(rows, encoder, Rng(seed, "many", "data"), steps)
     trained = learn.train_network(PLAN, model, source, steps, show_progress(steps), checkpoint=folder / "checkpoint.pt")
     trained.model.config.use_cache = True
     trained.model.generation_config.use_cache = True
