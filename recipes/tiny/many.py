@@ -20,15 +20,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import corpus
+import games
 import learn
 import torch
 import vocab
@@ -44,29 +47,33 @@ from sonde.evaluation import metrics
 from sonde.runs.rollout import Plan as Rollout
 from sonde.runs.rollout import collect_trajectories
 from sonde.runs.run import RunConfig, play_run, prepare_run
-from sonde.runs.store import Run
 
-WINDOW, WORDS = 2048, 2048
+WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=6000, tokens=2048, rate=4e-3, told=0.1, stated=1.0, half=True)
+PLAN = Plan(steps=20000, tokens=2048, rate=4e-3, told=0.1, stated=1.0, half=True)
 TEST_TASKS, TEST_K = 100, 2
-LEAD, DRILLS = 1600, 100
-"""Batches of drills in copying that come before everything else (at most a third of all), and drills among every 512
-conversations after that. A network that reads conversations alone does not learn to say a name that it was shown."""
-FIRST_WORD = 400
-"""From this id on, tokens are pieces of words."""
+HEARD = re.compile(r"(?=\n)|(?<=[^.][.:;!?])(?= (?![^<]*</))|(?= \()")
+SAID = re.compile(r"(?=\n)|(?<=[.:;!?])(?= )|(?<=<Answer>)|(?=</Answer>)")
+"""Where a text is cut into pieces: lines, sentences, before and after a colon. An answer is one piece in the text that
+asks for it, and in the agent's own text apart from its tags."""
+CELLS = re.compile(r"\s*\S(?: \S)*")
+"""A row of cells or a single sign."""
+COMMON = 0.0015
+"""A piece in this share of a game's conversations is one token."""
 BOUNDS = ("floor", "reference")
 REPLY = 128
 """Tokens of the longest answer, a rule of cellular automata."""
 
 
 class Taught(NamedTuple):
-    """A game, the paper that it comes from, and how many episodes of it the model reads."""
+    """A game, the paper that it comes from, and how many episodes of it the model reads. `teachers`: who plays them, an
+    entry of `games.GAMES`; without one, diluted reference agents."""
 
     env: str
     preset: str
     paper: str
-    episodes: int = 3000
+    episodes: int
+    teachers: str = ""
 
     @property
     def name(self) -> str:
@@ -74,26 +81,46 @@ class Taught(NamedTuple):
 
 
 GAMES = (
-    Taught("battleship", "paprika", "paprika"),
-    Taught("best_arm", "paprika", "paprika"),
-    Taught("best_arm", "small", "paprika"),
-    Taught("cellular_automata", "paprika", "paprika"),
-    Taught("mastermind", "paprika", "paprika"),
-    Taught("minesweeper", "paprika", "paprika"),
-    Taught("wordle", "paprika", "paprika"),
-    Taught("maze", "pairs", "lmrl"),
-    Taught("circuit_decoding", "mtp", "mtp"),
-    Taught("word_guess", "mtp", "mtp"),
-    Taught("combination_lock", "psrl", "psrl"),
-    Taught("letter_wordle", "psrl", "psrl"),
+    Taught("battleship", "paprika", "paprika", 6000),
+    Taught("best_arm", "paprika", "paprika", 12000, "best_arm_stories"),
+    Taught("best_arm", "small", "paprika", 16000, "best_arm"),
+    Taught("cellular_automata", "paprika", "paprika", 8000),
+    Taught("minesweeper", "paprika", "paprika", 5000),
+    Taught("maze", "pairs", "lmrl", 12000, "maze"),
+    Taught("circuit_decoding", "mtp", "mtp", 12000, "circuit_decoding"),
+    Taught("combination_lock", "psrl", "psrl", 16000, "combination_lock"),
+    Taught("letter_wordle", "psrl", "psrl", 8000),
 )
 
 
 # --- play ------------------------------------------------------------------------------------------------------------
 
+Conversation = tuple[Message, ...]
 
-def play_teachers(game: Taught, folder: Path, episodes: int, seed: int) -> Run:
-    """The episodes of the teachers in one game; those that the folder holds are not played again."""
+
+def list_conversations(game: Taught, folder: Path, episodes: int, seed: int) -> list[Conversation]:
+    """What the model reads of a game."""
+    found = teach_beginner(game, episodes, seed) if game.teachers else play_references(game, folder, episodes, seed)
+    return [tuple(map(space_answer, messages)) for messages in found]
+
+
+def teach_beginner(game: Taught, episodes: int, seed: int) -> Iterator[Conversation]:
+    """Episodes of the teachers of the other sonde-tiny models, half of them by the strongest. In context `render` every
+    turn is a conversation of its own, and some turns of each episode are kept."""
+    lessons, rng = games.GAMES[game.teachers](), Rng(seed, "many", game.name)
+    for n in range(episodes):
+        skill = games.draw_skill(lessons.lessons[-1 if n % 2 else 0].skills, rng)
+        said, _ = games.teach_episode(lessons, skill, rng)
+        if lessons.context == "render":
+            turns = [tuple(said[i : i + 2]) for i in range(0, len(said), 2)]
+            yield from (*rng.sample(turns[:-1], min(len(turns), lessons.plan.turns) - 1), turns[-1])
+        else:
+            yield tuple(said)
+
+
+def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Iterator[Conversation]:
+    """Each episode of the diluted reference agents as the chat that `agents:llm` has with the game, to the agent's last
+    answer. Episodes that the folder holds are not played again."""
     env = sonde.make(game.env, preset=game.preset)
     reference = {"name": f"agents:{env.spec.reference}"}
     mild, mixed = ({"name": "agents:diluted", "policy": reference, "epsilon": epsilon} for epsilon in (0.1, None))
@@ -102,33 +129,43 @@ def play_teachers(game: Taught, folder: Path, episodes: int, seed: int) -> Run:
         env=env.config, split="train", n_tasks=n, k=-(-episodes // n), seed=seed,
         seats={AGENT: {"name": "agents:one_of", "policies": [mild, mixed]}},
     )  # fmt: skip
-    return play_run(prepare_run(config), folder)
-
-
-def read_conversations(run: Run) -> Iterator[tuple[Message, ...]]:
-    """Each episode as the chat that `agents:llm` has with the game, to the agent's last answer. Answers begin with a
-    space, as names in a list do, so that a name has the same tokens in both and can be copied."""
-    env = sonde.build(run.config["env"])
-    for trajectory in run:
+    for trajectory in play_run(prepare_run(config), folder):
         messages = Episode.replay(env, trajectory).view(AGENT).messages
-        kept = messages if messages[-1].role == "assistant" else messages[:-1]
-        yield tuple(
-            m._replace(content=m.content.replace("<Answer>", "<Answer> ")) if m.role == "assistant" else m for m in kept
-        )
+        yield messages if messages[-1].role == "assistant" else messages[:-1]
+
+
+def space_answer(message: Message) -> Message:
+    """An answer that begins with a space, as names in a list do, so that a name has the same tokens in both."""
+    return message._replace(content=message.content.replace("<Answer>", "<Answer> ").replace("  ", " "))
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def make_tokenizer(texts: Iterator[str], words: int) -> Any:
-    """Byte-level BPE, so that it can spell everything; digits stay apart, since codes and boards are read digit by
-    digit. The chat template is that of the other sonde-tiny models."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+def find_phrases(conversations: Sequence[Conversation]) -> list[str]:
+    """The pieces of text that a game repeats: sentences, questions, answers. Each is to be one token, so that a tiny
+    model learns what they mean rather than how they are spelled. Rows of cells are read cell by cell."""
+    seen = Counter(piece for messages in conversations for piece in set(chain(*map(cut_pieces, messages))))
+    least = max(10.0, COMMON * len(conversations))
+    return [piece for piece, n in seen.items() if n >= least and len(piece) > 2 and not CELLS.fullmatch(piece)]
+
+
+def cut_pieces(message: Message) -> list[str]:
+    """The pieces of a message."""
+    return (SAID if message.role == "assistant" else HEARD).split(message.content)
+
+
+def make_tokenizer(texts: Iterator[str], phrases: Sequence[str], words: int) -> Any:
+    """Byte-level BPE, so that it can spell everything, and the phrases as tokens of their own; digits stay apart, each
+    with the space before it, since codes and boards are read digit by digit. The chat template is that of the other
+    sonde-tiny models."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     raw = Tokenizer(models.BPE())
+    digits = pre_tokenizers.Split(Regex(r" ?\d"), behavior="isolated")
     raw.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        [digits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]
     )
     raw.decoder = decoders.ByteLevel()
     special = [vocab.PAD, vocab.END, *vocab.SPECIAL[3:]]
@@ -137,6 +174,7 @@ def make_tokenizer(texts: Iterator[str], words: int) -> Any:
         vocab_size=words, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
     raw.train_from_iterator(texts, trainer)
+    raw.add_tokens([AddedToken(phrase, normalized=False) for phrase in phrases])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=raw, pad_token=vocab.PAD, eos_token=vocab.END, additional_special_tokens=special[2:],
         model_max_length=WINDOW, clean_up_tokenization_spaces=False,
@@ -145,74 +183,55 @@ def make_tokenizer(texts: Iterator[str], words: int) -> Any:
     return fast
 
 
-def encode_rows(runs: Sequence[Run], encoder: corpus.Encoder) -> list[Row]:
+def encode_rows(conversations: Iterable[Conversation], encoder: corpus.Encoder) -> list[Row]:
     """A row for each conversation that fits into the window."""
-    rows = (encoder.encode_row(messages) for run in runs for messages in read_conversations(run))
+    rows = map(encoder.encode_row, conversations)
     return [Row(array("H", row.ids), array("b", row.what)) for row in rows if len(row.ids) <= WINDOW]
 
 
-def generate_batches(rows: Sequence[Row], encoder: corpus.Encoder, rng: Rng, steps: int) -> Iterator[corpus.Batch]:
-    """Batches of drills alone; then all rows in a new order in every epoch, with new drills among them, without end."""
-    yield from islice(generate_drill_batches(encoder, rng), min(LEAD, steps // 3))
+def generate_batches(games: Sequence[Sequence[Row]], pad: int, rng: Rng) -> Iterator[corpus.Batch]:
+    """Batches of rows without end, from each game as many tokens; a game's rows come in a new order in every epoch."""
+    sources = [_repeat_rows(rows, Rng(rng.getrandbits(63), i)) for i, rows in enumerate(games)]
+    weights = [len(rows) / sum(len(row.ids) for row in rows) for rows in games]
+    while True:
+        drawn = rng.choices(sources, weights, k=corpus.POOL)
+        yield from corpus.make_batches([next(source) for source in drawn], pad, PLAN, rng)
+
+
+def _repeat_rows(rows: Sequence[Row], rng: Rng) -> Iterator[Row]:
     while True:
         order = [*rows]
         rng.shuffle(order)
-        for start in range(0, len(order), corpus.POOL):
-            pool = [*order[start : start + corpus.POOL], *draw_drills(DRILLS, encoder, rng)]
-            yield from corpus.make_batches(pool, encoder.tokenizer.pad_token_id, PLAN, rng)
-
-
-def generate_drill_batches(encoder: corpus.Encoder, rng: Rng) -> Iterator[corpus.Batch]:
-    """Batches of drills, without end."""
-    while True:
-        pool = draw_drills(corpus.POOL, encoder, rng)
-        yield from corpus.make_batches(pool, encoder.tokenizer.pad_token_id, PLAN, rng)
-
-
-def draw_drills(n: int, encoder: corpus.Encoder, rng: Rng) -> list[Row]:
-    """Drills in copying."""
-    return [draw_drill(encoder, rng) for _ in range(n)]
-
-
-def draw_drill(encoder: corpus.Encoder, rng: Rng) -> Row:
-    """A drill in copying: names of random tokens are told, and the agent repeats all of them in order, or says one of
-    them."""
-    words = range(min(FIRST_WORD, len(encoder.tokenizer) // 2), len(encoder.tokenizer))
-    names = [array("i", rng.choices(words, k=rng.randint(1, 3))) for _ in range(rng.randint(3, 30))]
-    said = names if rng.random() < 0.5 else [rng.choice(names)]
-    told, answer = (
-        array("i", chain.from_iterable(name + encoder.text(",") for name in part)) for part in (names, said)
-    )
-    lead = encoder.encode_role("user") + told + array("i", [encoder.end]) + encoder.encode_role("assistant")
-    answer = encoder.text("<Answer>") + answer[: -len(encoder.text(","))] + encoder.text("</Answer>")
-    return Row(lead + answer, array("i", [corpus.UNSAID] * len(lead) + [corpus.STATED] * len(answer)))
+        yield from order
 
 
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def train(folder: Path, runs: Sequence[Run], seed: int, steps: int) -> None:
+def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps: int) -> None:
     """Tokenizer and network, saved as a folder that `models:hf` loads."""
-    sample = (
-        message.content for run in runs for messages in islice(read_conversations(run), 300) for message in messages
-    )
-    tokenizer = make_tokenizer(sample, WORDS)
+    phrases = dict.fromkeys(phrase for conversations in read for phrase in find_phrases(conversations))
+    sample = (message.content for conversations in read for messages in conversations[:300] for message in messages)
+    tokenizer = make_tokenizer(sample, [*phrases], WORDS)
     encoder = corpus.Encoder(tokenizer)
-    rows = encode_rows(runs, encoder)
+    rows = [encode_rows(conversations, encoder) for conversations in read]
     model = learn.make_network(len(tokenizer), WINDOW, tokenizer.eos_token_id, tokenizer.pad_token_id, seed, SHAPE)
     model.set_attn_implementation("sdpa")  # rows of 2,000 tokens: a third of the time of the eager kernel
-    size, tokens = sum(p.numel() for p in model.parameters()), sum(len(row.ids) for row in rows)
+    size, kept = sum(p.numel() for p in model.parameters()), sum(map(len, rows))
+    tokens = sum(len(row.ids) for game in rows for row in game)
     print(
-        f"{size:,} parameters, {len(tokenizer)} words, {len(rows):,} rows, {tokens:,} tokens, {steps} steps", flush=True
+        f"{size:,} parameters, {len(tokenizer)} tokens known, {kept:,} rows, {tokens:,} tokens, {steps} steps",
+        flush=True,
     )
-    source = generate_batches(rows, encoder, Rng(seed, "many", "data"), steps)
+    source = generate_batches(rows, tokenizer.pad_token_id, Rng(seed, "many", "data"))
     trained = learn.train_network(PLAN, model, source, steps, show_progress(steps), checkpoint=folder / "checkpoint.pt")
     trained.model.config.use_cache = True
     trained.model.generation_config.use_cache = True
     trained.model.to(torch.bfloat16).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     facts = {
-        "seed": seed, "parameters": size, "words": len(tokenizer), "steps": steps, "rows": len(rows),
+        "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": steps,
+        "rows": kept,
         "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
     }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
@@ -301,15 +320,15 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     part = 100 if args.quick else 1
-    games = [game for game in GAMES if game.name in args.games]
-    runs = [
-        play_teachers(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
-        for game in (games if args.only in (None, "play", "train") else ())
+    chosen = [game for game in GAMES if game.name in args.games]
+    read = [
+        list_conversations(game, (args.play or args.to / "play") / game.name, game.episodes // part, args.seed)
+        for game in (chosen if args.only in (None, "play", "train") else ())
     ]
     if args.only in (None, "train"):
-        train(args.to, runs, args.seed, max(1, args.steps // part))
+        train(args.to, read, args.seed, max(1, args.steps // part))
     tests = args.tests // (50 if args.quick else 1)
-    for game in games if args.only in (None, "bounds", "measure") else ():
+    for game in chosen if args.only in (None, "bounds", "measure") else ():
         row = load_row(args.to, game, tests) or measure_bounds(game, tests)
         save_row(args.to, row)
         if args.only != "bounds":
