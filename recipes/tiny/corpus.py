@@ -123,7 +123,7 @@ def generate_batches(game: Game, lesson: Lesson, encoder: Encoder, rng: Rng) -> 
                 encoder.encode_statement(m, TEMPLATES[game.statement], hypothesis_text(game.env, hidden))
                 for m, hidden in said
             ]
-            yield _make_batch(drilled, encoder.tokenizer.pad_token_id, game.plan)
+            yield _make_batch(drilled, encoder.tokenizer.pad_token_id, game.plan, rng)
     source = generate_rows(game, lesson, encoder, rng)
     while True:
         yield from make_batches(list(islice(source, POOL)), encoder.tokenizer.pad_token_id, game.plan, rng)
@@ -134,7 +134,7 @@ def make_batches(pool: Sequence[Row], pad: int, plan: Plan, rng: Rng) -> Iterato
     cut = _cut_row(sorted(pool, key=lambda row: len(row.ids)), plan.tokens)
     rng.shuffle(cut)
     for chunk in cut:
-        yield _make_batch(chunk, pad, plan)
+        yield _make_batch(chunk, pad, plan, rng)
 
 
 def _cut_row(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
@@ -150,7 +150,7 @@ def _cut_row(pool: Sequence[Row], tokens: int) -> list[Sequence[Row]]:
     return found
 
 
-def _make_batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
+def _make_batch(chunk: Sequence[Row], pad: int, plan: Plan, rng: Rng) -> Batch:
     width = max(len(row.ids) for row in chunk)
     ids_BT, what_BT = torch.full((len(chunk), width), pad), torch.full((len(chunk), width), UNSAID)
     for i, row in enumerate(chunk):
@@ -158,4 +158,8 @@ def _make_batch(chunk: Sequence[Row], pad: int, plan: Plan) -> Batch:
         ids_BT[i, :n] = torch.tensor(row.ids)
         what_BT[i, :n] = torch.tensor(row.what)
     own_BT = ((what_BT == SAID) | (what_BT == STATED)).float()
-    return Batch(ids_BT, own_BT, torch.tensor([plan.told, 1.0, plan.stated, 0.0])[what_BT])
+    weights_BT = torch.tensor([plan.told / plan.heard, 1.0, plan.stated, 0.0])[what_BT]
+    if plan.heard < 1.0:
+        drawn = torch.rand(weights_BT.shape, generator=torch.Generator().manual_seed(rng.getrandbits(63)))
+        weights_BT[(what_BT == HEARD) & (drawn >= plan.heard)] = 0.0
+    return Batch(ids_BT, own_BT, weights_BT)

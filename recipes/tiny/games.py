@@ -47,7 +47,8 @@ class Lesson(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """The length and speed of the training. `turns`: the number of turns per episode to use if each is a row of its
-    own; `told`: the weight of the environment's tokens (those of the agent have 1); `stated`: the weight of a stated
+    own; `told`: the weight of the environment's tokens (those of the agent have 1), of which a share of `heard`, drawn
+    anew in every batch, is learned, with the more weight; `stated`: the weight of a stated
     truth, which is one word among many; `half`: compute in bfloat16, with Muon, whose own steps are in bfloat16, which
     takes a CPU without bfloat16 ten times as long."""
 
@@ -55,6 +56,7 @@ class Plan:
     tokens: int = 1024
     rate: float = 3e-3
     told: float = 0.1
+    heard: float = 1.0
     stated: float = 5.0
     turns: int = 4
     half: bool = True

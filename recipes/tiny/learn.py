@@ -23,6 +23,8 @@ from sonde.core import derive
 WARMUP = 50
 SAVE = 500
 """Steps between checkpoints."""
+EAGER = 512
+"""Up to this length of rows, attention is faster backwards without the fused kernel, with heads this small."""
 LAST = 0.05
 """The final learning rate, as a share of the highest."""
 
@@ -71,9 +73,7 @@ def make_network(vocabulary: int, window: int, end: int, pad: int, seed: int, sh
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "tiny", "weights") % 2**63)
-        model = LlamaForCausalLM(config)
-    model.set_attn_implementation("eager")  # with heads this small, faster backwards than the fused kernel
-    return model
+        return LlamaForCausalLM(config)
 
 
 def train_network(
@@ -95,19 +95,20 @@ def train_network(
         batch = next(source)
         if step <= done:
             continue
-        nats_BT = token_surprise(model, batch.ids_BT, plan.half)
-        weights_BT = batch.weights_BT[:, 1:]
-        ((nats_BT * weights_BT).sum() / weights_BT.sum()).backward()
+        model.set_attn_implementation("eager" if batch.ids_BT.shape[1] <= EAGER else "sdpa")
+        learned_BT = batch.weights_BT[:, 1:] > 0
+        nats, weights = token_surprise(model, batch.ids_BT, learned_BT, plan.half), batch.weights_BT[:, 1:][learned_BT]
+        ((nats * weights).sum() / weights.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimiser in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = plan.rate * schedule_share(step, steps)
             optimiser.step()
             optimiser.zero_grad()
-        mine_BT = batch.own_BT[:, 1:]
-        own_loss += float((nats_BT.detach() * mine_BT).sum())
-        own += float(mine_BT.sum())
-        tokens += int((weights_BT > 0).sum())
+        mine = batch.own_BT[:, 1:][learned_BT]
+        own_loss += float((nats.detach() * mine).sum())
+        own += float(mine.sum())
+        tokens += len(weights)
         if step % 100 == 0 or step == steps:
             loss, own, own_loss = own_loss / own, 0.0, 0.0
             report(step, loss, time.process_time() - began)
@@ -157,10 +158,10 @@ def schedule_share(step: int, steps: int) -> float:
     return min(step / WARMUP, rest)
 
 
-def token_surprise(model: Any, ids_BT: Tensor, half: bool) -> Tensor:
-    """Negative log-probability of every token but the first, `(B, T - 1)`. Rows are padded on the right, where causal
-    attention never looks, so no mask is needed."""
+def token_surprise(model: Any, ids_BT: Tensor, learned_BT: Tensor, half: bool) -> Tensor:
+    """Negative log-probability of the chosen tokens, of all but the first of each row (`learned_BT`, `(B, T - 1)`).
+    Rows are padded on the right, where causal attention never looks, so no mask is needed."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-        logits_BTV = model(input_ids=ids_BT).logits
-    flat = functional.cross_entropy(logits_BTV[:, :-1].float().flatten(0, 1), ids_BT[:, 1:].flatten(), reduction="none")
-    return flat.view(ids_BT.shape[0], -1)
+        hidden_BTH = model.model(input_ids=ids_BT).last_hidden_state
+        logits_NV = model.lm_head(hidden_BTH[:, :-1][learned_BT])
+    return functional.cross_entropy(logits_NV.float(), ids_BT[:, 1:][learned_BT], reduction="none")
