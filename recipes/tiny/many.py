@@ -79,6 +79,11 @@ class Taught(NamedTuple):
     def name(self) -> str:
         return f"{self.env}-{self.preset}"
 
+    @property
+    def context(self) -> str:
+        """What the model sees of a game (`agents/llm.py`)."""
+        return games.GAMES[self.teachers]().context if self.teachers else "full"
+
 
 GAMES = (
     Taught("battleship", "paprika", "paprika", 6000),
@@ -262,7 +267,8 @@ def measure_model(game: Taught, model: Path, tasks: int) -> dict[str, Any]:
 
     def player(temperature: float) -> Any:
         backend = sonde.make("models:hf", model=str(model), max_batch=128, dtype="float32")
-        return sonde.make("agents:llm", model=backend, temperature=temperature, min_p=0.0, max_new_tokens=REPLY)
+        play = {"context": game.context, "temperature": temperature, "min_p": 0.0, "max_new_tokens": REPLY}
+        return sonde.make("agents:llm", model=backend, **play)
 
     (warm, readable), (cool, _) = (play_tests(game, player(temperature), tasks) for temperature in (1.0, 0.7))
     return {"1.0": warm, "0.7": cool, "readable": readable}
