@@ -291,6 +291,8 @@ def test_report_and_export() -> None:
     folder, _ = evaluated("--agent", "random")
     assert "written: page.html" in run("report", folder, "--out", "page.html")
     assert Path("page.html").read_text("utf-8").startswith("<!doctype html>")
+    Path("scale.json").write_text("{}", "utf-8")
+    assert "written: both.html" in run("report", "scale.json", folder, "--out", "both.html"), "as runs/* names it"
     assert run("export", folder, "--out", "tables").split() == [
         "written:", "tables/episodes.csv", "written:", "tables/turns.csv",
     ]  # fmt: skip

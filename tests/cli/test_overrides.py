@@ -172,6 +172,8 @@ def test_overrides_reach_inside_and_change_nothing_else() -> None:
     assert apply_overrides(values, ["seats.agent.model.stop=[a, b]"])["seats"][AGENT]["model"] == {"stop": ["a", "b"]}
     assert apply_overrides(values, ["label="])["label"] is None
     assert apply_overrides(values, ["label=a=b"])["label"] == "a=b"
+    assert apply_overrides(values, ["seats.user=users:hybrid"])["seats"]["user"] == {"name": "users:hybrid"}
+    assert apply_overrides(values, ["seats.agent.name=agents:random"])["seats"][AGENT] == {"name": "agents:random"}
     assert json.dumps(values) == before
 
 

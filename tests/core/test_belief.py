@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sonde.core import Act, Action, Belief, Frozen, Gain, Step, TabularFilter, Turn, entropy, information_gains
 from sonde.core.belief import KEPT
@@ -198,3 +200,35 @@ def test_a_state_that_another_history_has_met_is_not_asked_again() -> None:
     met = len(calls)
     other.best_question()
     assert met > 12 and len(calls) == met
+
+
+def compute_gain(rows: list[tuple[float, int, dict[str, float]]]) -> float:
+    """I(h; o) = sum over h, o of P(h, o) log2 P(h, o) / (P(h) P(o)), from the definition."""
+    joint: dict[tuple[int, str], float] = {}
+    total = sum(p for p, _, _ in rows)
+    for p, h, law in rows:
+        for told, q in law.items():
+            joint[h, told] = joint.get((h, told), 0.0) + p * q / total
+    of_h, of_told = dict[int, float](), dict[str, float]()
+    for (h, told), p in joint.items():
+        of_h[h], of_told[told] = of_h.get(h, 0.0) + p, of_told.get(told, 0.0) + p
+    return sum(p * math.log2(p / (of_h[h] * of_told[told])) for (h, told), p in joint.items() if p > 0.0)
+
+
+LAWS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 5), min_size=1).map(
+    lambda shares: {told: n / sum(shares.values()) for told, n in shares.items()}
+)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3), st.lists(LAWS, min_size=3, max_size=3)), min_size=1))
+def test_gains_of_all_answers_equal_the_definition(setups: list[tuple[int, int, list[dict[str, float]]]]) -> None:
+    """For setups of which several may have one hypothesis, and answers with several replies."""
+
+    def outcomes(state: int, text: str) -> list[tuple[float, Step]]:
+        return [(q, say(told, state)) for told, q in setups[state][2][int(text)].items()]
+
+    rows = [(p, i) for i, (p, _, _) in enumerate(setups)]
+    known = TabularFilter(rows, outcomes, lambda i: setups[i][1], lambda i: ("0", "1", "2"), lambda a: a)
+    gains = [compute_gain([(p, h, laws[a]) for p, h, laws in setups]) for a in range(3)]
+    assert [known.expected_gain(str(a)) for a in range(3)] == pytest.approx(gains, abs=1e-12)
+    assert known.best_question()[1] == pytest.approx(max(gains), abs=1e-12)

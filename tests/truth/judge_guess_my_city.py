@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sonde.core import UNCLEAR
 from sonde.envs._shared.english.tokens import name_key
 from sonde.envs.guess_my_city.atlas import City, load_atlas
 from sonde.envs.guess_my_city.guesses import find_named_cities
@@ -31,6 +32,7 @@ from sonde.envs.guess_my_city.resident import (
     FIRST,
     NEITHER,
     NO,
+    NO_QUESTION,
     REFUSED,
     RIGHT,
     SECOND,
@@ -113,10 +115,10 @@ def _truth(expect: dict[str, Any]) -> object:
 def verdict(item: dict[str, Any]) -> str:
     asked = read_city_message(item["question"])
     reply = asked.reply_to(city(item))
-    if reply in (UNKNOWN, SEVERAL):
+    if reply in (UNKNOWN, UNCLEAR, SEVERAL):
         return "silent"
     expected = item["expect"]
-    if reply == REFUSED:
+    if reply in (REFUSED, NO_QUESTION):
         return "right" if expected["topic"] in NOTHING else "silent"
     if expected["topic"] in NOTHING:
         return "wrong"

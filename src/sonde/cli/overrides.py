@@ -5,7 +5,8 @@
 PATH leads through the configuration; VALUE is read as YAML. Values beside it stay as they are. A mapping that is given
 for a dataclass changes the fields that it names (`settings.lora={r: 8}`); anywhere else the value is replaced. Names
 are checked wherever they are known: the fields of a dataclass, and those of the class that a configuration's `name`
-names. An error lists the places that have such a name.
+names. An error lists the places that have such a name. The name of a policy or a model stands for the object:
+`seats.agent.first=agents:random` is `seats.agent.first={name: agents:random}`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sonde.core.types import Json
 from sonde.runs.run import check_keys
 
 C = TypeVar("C")
+_PLAYER = re.compile(r"(?:agents|users|models):\w+")
 _POWER = re.compile(r"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 
 
@@ -70,7 +72,10 @@ def parse_assignment(assignment: str) -> Change:
     except (ValueError, RecursionError, yaml.YAMLError) as e:  # an impossible date is a ValueError
         raise UserError(f"-o {path}: got {text!r}, allowed: YAML ({' '.join(str(e).split())})") from e
     check_keys(f"-o {path}", value)
-    return Change(tuple(path.strip().split(".")), value)
+    places = tuple(path.strip().split("."))
+    if isinstance(value, str) and _PLAYER.fullmatch(value) and places[-1] != "name":
+        value = {"name": value}
+    return Change(places, value)
 
 
 def _parse_value(text: str) -> Json:

@@ -22,6 +22,7 @@ from sonde.evaluation.leaderboard import read_board
 from sonde.evaluation.reply_defects import DEFECTS
 from sonde.evaluation.rows import TRUNCATED, Row
 from sonde.evaluation.run_evaluation import EVALUATION, load_evaluation
+from sonde.evaluation.scale import SCALE
 from sonde.runs.store import BY_KEY, Run
 
 from . import options as opt
@@ -62,8 +63,9 @@ class ReportCommand:
                 raise invalid(f"--{name}", value, "nothing without --figures")
         from sonde.viewer.training_history import is_training_folder
 
-        trainings = [folder for folder in self.folders if is_training_folder(folder)]
-        runs = [folder for folder in self.folders if folder not in trainings]
+        folders = [folder for folder in self.folders if folder.name != SCALE]  # which `runs/*` names too
+        trainings = [folder for folder in folders if is_training_folder(folder)]
+        runs = [folder for folder in folders if folder not in trainings]
         if self.table is not None and not runs:
             raise invalid("--table", ", ".join(map(str, trainings)), "at least one run folder; a training has no row")
         opt.trust_runs(runs, self.trusted)

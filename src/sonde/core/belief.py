@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sonde._util.argument_checks import explain_wrong_argument
 from sonde._util.by_name import call_by_name
@@ -24,11 +24,12 @@ from sonde._util.frozen import Frozen
 
 from .types import AGENT, Step, Turn
 
+if TYPE_CHECKING:
+    from .reply_table import Asked, ReplyTable
+
 Hypothesis = Hashable
 KEPT = 256
 """Maximum number of posteriors that `Successors` caches."""
-MEMOISED = 1_000_000
-"""Maximum number of states and texts whose outcomes the posteriors of one `TabularFilter` cache: about 100 MB."""
 
 
 def entropy(probs: Iterable[float]) -> float:
@@ -239,7 +240,9 @@ class TabularFilter(Filter):
         say: Callable[[str], str],
         memoryless: bool = False,
     ) -> None:
-        self._rules = _Rules(outcomes, hypothesis, actions, say, memoryless, _Replies(outcomes))
+        from .reply_table import ReplyTable  # numpy takes a third of the time of `import sonde`
+
+        self._rules = _Rules(outcomes, hypothesis, actions, say, memoryless, ReplyTable(outcomes))
         self._set_rows([(p, state, state) for p, state in rows])
 
     def _set_rows(self, rows: Sequence[tuple[float, Hashable, Hashable]]) -> None:
@@ -284,44 +287,19 @@ class TabularFilter(Filter):
         return tuple(self._rules.hypothesis(state) for _, state, _ in self._rows)
 
     @cached_property
-    def _one_setup_each(self) -> bool:
-        return len(set(self._hypotheses)) == len(self._hypotheses)
-
-    @cached_property
-    def _weights(self) -> tuple[float, ...]:
-        return tuple(p for p, _, _ in self._rows)
-
-    @cached_property
     def _asked_states(self) -> tuple[Hashable, ...]:
         """The states that determine what the agent may be told next."""
         return tuple(first if self._rules.memoryless else state for _, state, first in self._rows)
 
-    def expected_gain(self, action: str) -> float:
-        """I(h; o) = H(o) - sum over h of P(h) H(o | h)."""
-        laws, table = self._rules.replies.find_laws(action, self._asked_states), self._rules.replies.laws
-        mass: dict[int, float] = {}
-        for p, law in zip(self._weights, laws, strict=True):
-            mass[law] = mass.get(law, 0.0) + p
-        told = _mix_laws(table, mass)
-        if len(told) == 1:
-            return 0.0
-        if self._one_setup_each:
-            noise = sum(p * table[law].entropy for law, p in mass.items())
-        else:
-            noise = self._mixture_noise(laws)
-        return max(0.0, entropy(told.values()) - noise)
+    @cached_property
+    def _asked(self) -> Asked:
+        return self._rules.replies.number_states(self._asked_states, [p for p, _, _ in self._rows], self._hypotheses)
 
-    def _mixture_noise(self, laws: Sequence[int]) -> float:
-        """Sum over h of P(h) H(o | h), if several states belong to a hypothesis."""
-        parts: dict[Hypothesis, dict[int, float]] = {}
-        for p, h, law in zip(self._weights, self._hypotheses, laws, strict=True):
-            mass = parts.setdefault(h, {})
-            mass[law] = mass.get(law, 0.0) + p
-        noise = 0.0
-        for mass in parts.values():
-            total = sum(mass.values())
-            noise += total * entropy(m / total for m in _mix_laws(self._rules.replies.laws, mass).values())
-        return noise
+    def _compute_gains(self, texts: Sequence[str]) -> list[float]:
+        return self._rules.replies.compute_gains(texts, self._asked)
+
+    def expected_gain(self, action: str) -> float:
+        return self._compute_gains([action])[0]
 
     @property
     def has_questions(self) -> bool:
@@ -338,56 +316,11 @@ class TabularFilter(Filter):
         if not answers:
             raise ValueError("this environment lists no legal actions, so it has no best question")
         best, gain = answers[0], -1.0
-        for answer in answers:
-            found = self.expected_gain(self._rules.say(answer))
+        gains = self._compute_gains([self._rules.say(answer) for answer in answers])
+        for answer, found in zip(answers, gains, strict=True):
             if found > gain + 1e-12:
                 best, gain = answer, found
         return best, gain
-
-
-class _Law(NamedTuple):
-    """A distribution over what the agent is told, and its entropy in bits."""
-
-    probs: Mapping[str, float]
-    entropy: float
-
-
-class _Replies:
-    """The possible texts told after a text in a state, cached. Equal distributions are one `_Law`, identified by its
-    index."""
-
-    def __init__(self, outcomes: Callable[[Any, str], Sequence[tuple[float, Step]]]) -> None:
-        self._outcomes = outcomes
-        self.laws: list[_Law] = []
-        self._index: dict[Hashable, int] = {}
-        self._known: dict[str, dict[Hashable, int]] = {}
-        self._count = 0
-
-    def find_laws(self, text: str, states: Sequence[Hashable]) -> Sequence[int]:
-        """The index of the law of each state."""
-        if self._count > MEMOISED:
-            self._known, self._count = {}, 0
-        known = self._known.setdefault(text, {})
-        try:
-            return list(map(known.__getitem__, states))
-        except KeyError:
-            for state in states:
-                if state not in known:
-                    known[state] = self._make_law(state, text)
-                    self._count += 1
-            return [known[state] for state in states]
-
-    def _make_law(self, state: Hashable, text: str) -> int:
-        probs: dict[str, float] = {}
-        for q, step in self._outcomes(state, text):
-            if q > 0.0:
-                told = step.told.get(AGENT, "")
-                probs[told] = probs.get(told, 0.0) + q
-        key = tuple(probs.items())
-        if key not in self._index:
-            self._index[key] = len(self.laws)
-            self.laws.append(_Law(probs, entropy(probs.values())))
-        return self._index[key]
 
 
 class _Rules(NamedTuple):
@@ -398,13 +331,4 @@ class _Rules(NamedTuple):
     actions: Callable[[Any], Sequence[str] | None]
     say: Callable[[str], str]
     memoryless: bool
-    replies: _Replies
-
-
-def _mix_laws(laws: Sequence[_Law], mass: Mapping[int, float]) -> dict[str, float]:
-    """The mixture of laws with these masses."""
-    told: dict[str, float] = {}
-    for law, p in mass.items():
-        for text, q in laws[law].probs.items():
-            told[text] = told.get(text, 0.0) + p * q
-    return told
+    replies: ReplyTable

@@ -53,9 +53,12 @@ _NUMBERING = re.compile(
 _MARKUP = re.compile(r"[*_#>\"“”«»`\[\](){}|~^]+")
 _EXAMPLES = re.compile(
     r"[\[(]\s*(?:e\.?g|i\.?e|like|such as|for (?:example|instance)|including|or similar|meaning|also|aka|a\.k\.a)\b"
-    r"[^)\]]*[)\]]",
+    r"[^)\]]*[)\]]|"
+    r"(?<=\w )[\[(](?!(?:not|no|but|only|in|on|at|from|of|by|with\w*|except|excluding)\b)"
+    r"(?:\s*\w[^()\[\],]*,){2}[^()\[\]]*[)\]]",
     re.I,
 )
+"""In brackets, examples of what stands before them: "(e.g. a tool)", or a list of three, "(tree, flower, grass)"."""
 _SEVERAL = re.compile(r"\?(?=[^?]*\w[^?]*\?)")
 _DEEPEST = 6
 """Maximum number of nested frames that are removed."""
