@@ -8,18 +8,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import sonde
+
 pytest.importorskip("torch")
 
 from .loading import RECIPES
 
-GAMES = ("wordle-paprika", "best_arm-small")
-MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many")
+GAMES = ("cellular_automata-paprika", "best_arm-small")
+MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many", "ship_many")
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -34,13 +37,13 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     quick = ("--to", str(tmp_path), "--quick", "--games", *GAMES)
     said = run("many.py", *quick, "--steps", "100").stdout
     rows = {row["game"]: row for row in json.loads((tmp_path / "games.json").read_text())}
-    assert set(rows) == set(GAMES) and "| wordle-paprika |" in said
-    assert rows["wordle-paprika"]["reference"][0] == 1.0 > rows["wordle-paprika"]["floor"][0] and all(
-        0.0 <= row["1.0"][0] <= 1.0 for row in rows.values()
-    )
+    assert set(rows) == set(GAMES) and "| cellular_automata-paprika |" in said
+    bounds = rows["cellular_automata-paprika"]
+    assert bounds["reference"][0] == 1.0 > bounds["floor"][0]
+    assert all(0.0 <= row["1.0"][0] <= 1.0 for row in rows.values())
     assert all(row["tasks"] * row["k"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
-    assert made["rows"] == 60 and made["tokens"] > 0 and made["steps"] == 1
+    assert made["rows"] == 80 + 160 * 4 and made["phrases"] > 50 and made["tokens"] > 0 and made["steps"] == 1
     played = sorted((tmp_path / "play").rglob("trajectories-*"))
     before = [file.stat().st_mtime_ns for file in played]
     run("many.py", *quick, "--only", "play")
@@ -78,3 +81,48 @@ def test_bounds_are_kept_until_the_model_is_measured(recipe: SimpleNamespace, tm
     many.save_row(tmp_path, measured("battleship-paprika", 0.1))
     many.save_row(tmp_path, whole)
     assert [row["game"] for row in many.load_complete_rows(tmp_path)] == ["battleship-paprika", "maze-pairs"]
+
+
+def test_what_a_game_repeats_is_one_token_and_cells_are_read_one_by_one(
+    recipe: SimpleNamespace, tmp_path: Path
+) -> None:
+    many = recipe.many
+    game = next(game for game in many.GAMES if game.name == "battleship-paprika")
+    chats = many.list_conversations(game, tmp_path, 40, 0)
+    phrases = many.find_phrases(chats)
+    assert phrases == many.find_phrases(chats)
+    tokenizer = many.make_tokenizer((m.content for chat in chats for m in chat), phrases, 512)
+    opening, answer = chats[0][0].content, chats[0][1].content
+    pieces = [tokenizer.decode([i]) for i in tokenizer.encode(opening)]
+    assert "".join(pieces) == opening and " Sink them all with at most 20 shots." in pieces
+    at = pieces.index("\nA") if "\nA" in pieces else pieces.index("A", pieces.index("\nThe board now:"))
+    assert pieces[at + 1 : at + 6] == [" ."] * 5
+    assert [tokenizer.decode([i]) for i in tokenizer.encode(answer)][::2] == ["<Answer>", "</Answer>"]
+    row = recipe.corpus.Encoder(tokenizer).encode_row(chats[0])
+    shown = [{"role": m.role, "content": m.content} for m in chats[0]]
+    assert list(row.ids) == list(tokenizer.apply_chat_template(shown, tokenize=True, return_dict=True)["input_ids"])
+
+
+def test_every_game_is_read_as_much(recipe: SimpleNamespace) -> None:
+    """In tokens, whatever the length of its episodes."""
+    many, corpus = recipe.many, recipe.corpus
+    long, short = ([many.Row([3 + i] * n, [corpus.SAID] * n)] * 3 for i, n in enumerate((200, 10)))
+    batches = many.generate_batches([long, short], 0, sonde.Rng(0))
+    ids = [i for batch in islice(batches, 60) for i in batch.ids_BT.flatten().tolist()]
+    assert 0.8 < ids.count(3) / ids.count(4) < 1.25
+
+
+def test_a_row_says_how_well_a_game_is_played(recipe: SimpleNamespace) -> None:
+    rows = [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12), measured("best_arm-small", 0.85)]
+    judge = recipe.ship_many.judge_row
+    assert [judge(row) for row in rows] == ["novice", "no better than random", "as the reference"]
+    assert [game.name for game in recipe.ship_many.list_novices(rows)] == ["maze-pairs"]
+
+
+def test_a_card_names_the_games_that_are_not_learned(recipe: SimpleNamespace) -> None:
+    known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": 10, "rows": 7, "tokens": 99,
+             "loss": 0.5, "cpu_seconds": 120}  # fmt: skip
+    card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12)])
+    assert "plays 1 games of sonde like a novice: maze-pairs." in card and "1,000,000 parameters" in card
+    assert "| maze-pairs | 0.10 [0.05, 0.15] | 0.50 [0.45, 0.55] |" in card and "| 120 | novice |" in card
+    assert "Not played as a novice: battleship-paprika (no better than random)." in card
