@@ -23,7 +23,7 @@ def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
     turns = [len(t.turns) for t in played]
     assert all(t.outcome and t.outcome.success for t in played)
     foreseen = [
-        turns_left(n, prior_weights(load_products()[n]), frozenset())
+        turns_left(n, prior_weights(load_products()[n]), frozenset(), ENV.config["patience"])
         for n in (t.task.hidden["product"] for t in played)
     ]
     assert max(turns) <= 6
