@@ -7,24 +7,24 @@ suites play (`pytest -s` prints them, too). Agents that do not depend on what th
     listed     every listed message once, in random order
     endings    the last messages of won games of other tasks, in turn
     replay     all messages of a won game of another task, again and again
+    guesses    all that the prior holds possible, one after the other, in the words that won another task
+    names      where somebody answers: all that the prior holds possible, as many as fit into each question
 
 The best of them on some test tasks is played on others. Its `share` is how far it is on the way from floor to
-reference, in wins or in mean return, whichever is farther; half of the difference must lie before it. `KNOWN` has the
-exceptions with their reasons.
+reference, in wins or in mean return, whichever is farther. None may be farther than `MOST`, but for those in `KNOWN`.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 
 import sonde
-from sonde.core import AGENT, Action, Env, Episode, Policy, ProgramPolicy, Task, default_policies
+from sonde.core import AGENT, Action, Env, Episode, ProgramPolicy, Task, default_policies
 from sonde.core.episode import advance_to_agent_now
 from sonde.evaluation import suites
 
@@ -39,12 +39,29 @@ SOURCES, CONSTANT, LISTED, ORDERS, REPLAYS = 12, 4, 6, 3, 3
 """Numbers of: games of the reference on other tasks; of those whose messages are tried as constant ones; listed
 messages to try; random orders; games to replay."""
 TRIED, PLAYED, FLOOR = 16, 48, 4
-"""Test tasks on which all agents are tried, others on which the best one plays, and games of the floor on each of them."""
+"""Numbers of: test tasks on which all agents are tried; others, on which the best one plays; games of the floor on each
+of those."""
+WIDE = 480
+"""Characters of a question with many names; conversations that limit them take 500."""
 LONG = 200
 """The number of turns from which a quarter of the games is enough."""
 APART = 0.2
 """The least difference between floor and reference in wins for which the share of it means anything."""
-KNOWN: dict[Form, str] = {}
+KNOWN: dict[Form, str] = {
+    (
+        "murder_mystery",
+        "delta_belief",
+    ): "ΔBelief-RL, C.4: a wrong accusation costs a turn, and there are more turns than people; in `paprika` it loses",
+    (
+        "twenty_questions",
+        "delta_belief",
+    ): "ΔBelief-RL, C.1: a question that mentions the secret wins, and it may mention "
+    "fifty; `rules=strict` asks for a guess, and then names win nothing",
+    ("word_chaining", "mtp"): "nothing is hidden: the listed messages are the words that the rules allow now, so to "
+    "say any of them is to play well; the floor says any word",
+    ("word_guess", "mtp"): "40 words and 40 turns, as published: all win, and the score is in how many attempts, where "
+    "lists come a quarter of the way",
+}
 """Environments in which an agent that listens to nothing comes near the reference, and why."""
 
 
@@ -84,7 +101,7 @@ class Row(NamedTuple):
 
 
 def play_episode(env: Env[Any], task: Task, seed: int, say: Say) -> Episode:
-    policies: dict[str, Policy] = dict(default_policies(env))
+    policies = default_policies(env)
     ep = advance_to_agent_now(Episode.begin(env, task, seed=seed), policies)
     while ep.to_act is not None:
         ep = advance_to_agent_now(ep.step(say(ep)), policies)
@@ -138,6 +155,44 @@ def say_listed(order: int) -> Agent:
     return Agent(f"listed, order {order}", start)
 
 
+def say_prior(name: str, write: Callable[[Sequence[str]], Iterable[str]]) -> Agent:
+    """Say the messages that `write` makes of all hypotheses of the prior, in random order, in turn."""
+
+    def start(env: Env[Any], seed: int) -> Say:
+        texts: list[str] = []
+
+        def say(ep: Episode) -> str:
+            if not texts:
+                known = env.filter(ep.task.public)
+                names = [str(env.in_words(h)) for h in known.belief().hypotheses] if known else [""]
+                random.Random(0).shuffle(names)
+                texts.extend(write(names))
+            return texts[len(ep.turns) % len(texts)]
+
+        return say
+
+    return Agent(name, start)
+
+
+def _winning_frame(games: Sequence[Episode]) -> tuple[str, str] | None:
+    """What stands before and after the name of the hidden thing in a winning message."""
+    for ep in games:
+        before, name, after = ep.turns[-1].text.partition(str(ep.env.in_words(ep.env.hypothesis(ep.state))))
+        if name:
+            return before, after
+    return None
+
+
+def _join_names(names: Sequence[str]) -> Iterator[str]:
+    held: list[str] = []
+    for name in names:
+        if len(f"Is it {', '.join([*held, name])}?") > WIDE:
+            yield f"Is it {' or '.join([', '.join(held[:-1]), held[-1]])}?"
+            held = []
+        held.append(name)
+    yield f"Is it {', '.join(held)}?"
+
+
 def list_agents(env: Env[Any], solver: ProgramPolicy, tasks: Sequence[Task]) -> Iterator[Agent]:
     games = [play_episode(env, task, seed, lambda ep: solver.act_now(ep.view())) for seed, task in enumerate(tasks)]
     won = [ep for ep in games if ep.outcome is not None and ep.outcome.success] or games
@@ -147,6 +202,11 @@ def list_agents(env: Env[Any], solver: ProgramPolicy, tasks: Sequence[Task]) -> 
     if legal:
         yield from map(say_listed, range(ORDERS))
     yield say_in_turn("endings", list(dict.fromkeys(ep.turns[-1].text for ep in won)))
+    if env.filter(tasks[0].public):
+        frame = _winning_frame(won)
+        yield say_prior("guesses", lambda names: [name.join(frame) if frame else env.say(name) for name in names])
+        if "user" in env.spec.seats:
+            yield say_prior("names", _join_names)
     for i, ep in enumerate(won[:REPLAYS]):
         yield say_in_turn(f"replay, game {i}", [turn.text for turn in ep.turns])
 
@@ -189,10 +249,11 @@ def find_key(form: Form) -> Row | None:
 
 def write_row(row: Row) -> str:
     cells = " ".join(f"{rate.wins:5.2f} {rate.score:7.2f} " for rate in (row.rate, row.floor, row.reference))
-    return f"{'/'.join(row.form):42} {row.share:6.2f}  {cells} {' '.join(row.key.split())[:60]}"
+    known = " (known)" if row.form in KNOWN else ""
+    return f"{'/'.join(row.form):34} {row.share:5.2f}  {cells} {' '.join(row.key.split())[:45]}{known}"
 
 
-HEAD = f"{'':42} {'share':>6}  {'best: wins, return':14} {'floor':14} {'reference':14}  best agent"
+HEAD = f"{'':34} share  {'wins, return':14} {'floor':14} {'reference':14}  best agent"
 
 
 @pytest.mark.thorough
@@ -204,14 +265,13 @@ def test_no_agent_that_listens_to_nothing_comes_near_the_reference(name: str) ->
         row = find_key(form)
         if row is None:
             pytest.skip("its reference is no program")
-        print(f"\n{write_row(row)}")  # noqa: T201
+        print(f"\n{write_row(row)}")
         assert row.share < MOST or form in KNOWN, write_row(row)
 
 
 if __name__ == "__main__":
     sys.stdout.write(f"{HEAD}\n")
     for each_form in list_forms(sys.argv[1:]):
-        begun = time.perf_counter()
         if (found := find_key(each_form)) is not None:
-            sys.stdout.write(f"{write_row(found)}  {time.perf_counter() - begun:.0f} s\n")
+            sys.stdout.write(f"{write_row(found)}\n")
             sys.stdout.flush()
