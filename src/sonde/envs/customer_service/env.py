@@ -22,10 +22,10 @@ A customer loses patience: with the `patience`-th suggestion or diagnosis that t
 is lost. None is the customer of both papers, who tries everything. There, listing wins: the listed messages in random
 order win .95 of the test tasks, the fixes alone all. With the default of 2 they win .47 and .44. The reference still
 wins all, in 2.7 messages in place of 2.5, and an agent that asks two questions at random, then suggests what is most
-likely and asks once more if it was wrong, wins .97. (With 3, the fixes win .69; with 1, that agent .70.) The environment
-counts, by what the rules read in the agent's messages, whoever plays the customer. A question, a step that is nobody's
-fix, and a message with several suggestions count nothing. The customer of a custom scenario does not give up, because
-no rule can tell what is wrong there.
+likely and asks once more if it was wrong, wins .97. (With 3, the fixes win .69; with 1, that agent .70.) The
+environment counts, by what the rules read in the agent's messages, whoever plays the customer. A question, a step that
+is nobody's fix, and a message with several suggestions count nothing. The customer of a custom scenario does not give
+up, because no rule can tell what is wrong there.
 
 A custom scenario, `{"scenario": ..., "solution": ...}`, needs a language model as the customer, and has no exact
 beliefs; no rule can tell what solves it, so it needs a judge (`judge="seat"`).
