@@ -11,7 +11,7 @@ above 1 ours is cheaper. A library that is not installed, or fails, has a line t
               other; GEM has no client, so a loop over the openai client plays it with the whole history; verifiers
               plays its own loop with an environment that says "Go on."
     decode    CPU ms per sampled token of conversations of SmolLM2-135M, `transformers.generate` on the whole history
-              and vLLM with its prefix cache
+              and vLLM with its prefix cache (not compiled, which takes longer than the measurement)
     training  CPU us per token of supervised training at the shape of SmolLM2-135M: a bare loop over transformers, and
               TRL's SFTTrainer (`train.py` has more arms)
     start-up  CPU s of a fresh interpreter until there is an environment, or until models and trainers are imported
@@ -263,7 +263,7 @@ def decode_vllm(size: Size) -> float:
 
     if not (folder := os.environ.get("SMOLLM2")):
         raise LookupError("SMOLLM2: names no folder with the weights of SmolLM2-135M")
-    engine = LLM(folder, dtype="float32", enable_prefix_caching=True, max_model_len=4096)
+    engine = LLM(folder, dtype="float32", enable_prefix_caching=True, max_model_len=4096, enforce_eager=True)
     sampling = SamplingParams(temperature=0.7, min_p=0.3, max_tokens=size.tokens, ignore_eos=True)
     from hf_generate import make_text
 

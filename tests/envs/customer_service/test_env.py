@@ -9,6 +9,7 @@ import pytest
 
 import sonde
 from sonde.core import AGENT, Episode, ProgramPolicy, SeatedPolicies, UserError
+from sonde.core.playthrough import read_playthrough, write_playthrough
 from sonde.envs._shared.checks import mentions_name
 from sonde.envs._shared.dialogue import JUDGE, RETRIES, USER
 from sonde.envs.customer_service.answering import answer_message, deny_cause
@@ -147,6 +148,81 @@ def test_broken_checks_cost_the_turn(said: str, check: str) -> None:
     known = s.episode.posterior()
     assert known is not None and list(known.probs) == list(prior_weights(load_products()["laptop_dead"]))
 
+
+# --- patience --------------------------------------------------------------------------------------------------------
+
+WRONG = "Please hold the power button down for twenty seconds."
+ALSO_WRONG = "I think that a memory module is loose."
+
+
+@each(
+    "said", [[WRONG, ALSO_WRONG], [ALSO_WRONG, WRONG], [WRONG, WRONG], [WRONG, "What colour is the led?", ALSO_WRONG]]
+)
+def test_the_customer_gives_up_with_the_second_thing_that_does_not_help(said: list[str]) -> None:
+    s = seated()
+    for text in said[:-1]:
+        assert not s.step(text)[2]
+    view, reward, done, info = s.step(said[-1])
+    assert done and not reward and info["result"] == "answer"
+    assert "lost patience" in view.messages[-1].content and info["reply"] in view.messages[-1].content
+    assert s.episode.outcome and (s.episode.outcome.kind, s.episode.outcome.truncated) == ("loss", "")
+    known = s.episode.posterior()
+    assert known is not None and known.prob("laptop_dead/hang") == 0.0, "the last reply is evidence too"
+    assert read_playthrough(write_playthrough(s.episode)).replay_episode().outcome == s.episode.outcome
+
+
+@each(
+    "said",
+    [
+        "What colour is the led?", "Is the charger dead?", "Please dance.", "Thanks a lot.", "I think it is haunted.",
+        "Please borrow a charger and replace the memory module.", "Don't replace the memory module.", "",
+    ],
+)  # fmt: skip
+def test_only_a_reading_as_a_wrong_proposal_costs_patience(said: str) -> None:
+    s = seated()
+    s.step(WRONG)
+    for _ in range(3):
+        assert not s.step(said)[2]
+    assert s.step(SOLVED)[1] == 1.0
+
+
+def test_patience_is_counted_whoever_plays_the_customer_and_forks_have_their_own() -> None:
+    first = Episode.begin(ENV, ENV.task(LAPTOP)).step(WRONG).step("Hm, that was fun. Anything else?")
+    lost = first.step(ALSO_WRONG).step("Never mind, I am patient.")
+    assert lost.outcome and lost.outcome.kind == "loss" and "I am patient." in told(lost)
+    silent = first.step(ALSO_WRONG)
+    for _ in range(RETRIES + 1):
+        silent = silent.step("")
+    assert silent.outcome and silent.outcome.kind == "loss" and silent.turns[-1].info["result"] == "default"
+    won = first.step(SOLVED).step("Goal reached")
+    assert won.outcome and won.outcome.success
+
+
+@each("patience, spoken", [(1, "The first suggestion"), (2, "After 2 of them"), (3, "After 3 of them")])
+def test_patience_is_a_setting_that_the_agent_is_told(patience: int, spoken: str) -> None:
+    s = seated(patience=patience)
+    assert spoken in told(s.episode)
+    assert spoken in told(seated(patience=patience, preset="delta_belief").episode)
+    assert [s.step(WRONG)[2] for _ in range(patience)] == [False] * (patience - 1) + [True]
+    assert any(f"number {patience}" in line for line in s.env.spec.departures)
+
+
+def test_without_a_limit_the_customer_tries_everything_as_in_the_papers() -> None:
+    s = seated(patience=None)
+    assert "patience" not in told(s.episode) and not any("gives up" in line for line in s.env.spec.departures)
+    assert [s.step(WRONG)[2] for _ in range(20)] == [False] * 19 + [True]
+    assert s.episode.outcome and s.episode.outcome.kind == "out_of_turns"
+    with pytest.raises(UserError, match="customer_service: patience: got 0"):
+        CustomerService(patience=0)
+
+
+def test_the_last_message_may_be_one_too_many() -> None:
+    s = seated(max_turns=2)
+    assert [s.step(text)[2] for text in (WRONG, ALSO_WRONG)] == [False, True]
+    assert s.episode.outcome and s.episode.outcome.kind == "loss"
+
+
+# --- one thing at a time ---------------------------------------------------------------------------------------------
 
 SEVERAL = (
     "A beep like that has a meaning. Did you look at the dial for the temperature? Is it where it should be, and do "

@@ -11,6 +11,7 @@ import pytest
 from sonde.core import entropy
 from sonde.envs.customer_service.answering import GOAL, answer_finding, answer_message
 from sonde.envs.customer_service.filter import (
+    LOST,
     cause_gain,
     exclude_cause,
     finding_gain,
@@ -106,6 +107,25 @@ def test_looking_ahead_by_hand() -> None:
     assert turns_left("fridge_warm", even, frozenset()) == pytest.approx(1.5)
     third = tuple(1 / 3 if i < 3 else 0.0 for i in range(n))
     assert turns_left("fridge_warm", third, every_finding) == pytest.approx((1 + 2 + 3) / 3)
+
+
+def test_looking_ahead_with_an_impatient_customer_by_hand() -> None:
+    """Three alike and nothing that tells them apart. With the first wrong proposal all is lost: two thirds of the time.
+    With the second: after one wrong proposal two are left, of which the next is wrong half the time. Three proposals
+    cannot fail three times."""
+    n = len(FRIDGE.causes)
+    third = tuple(1 / 3 if i < 3 else 0.0 for i in range(n))
+    expected = {1: 1 + LOST * 2 / 3, 2: 1 + 2 / 3 * (1 + LOST / 2), 3: 2.0, None: 2.0}
+    for patience, cost in expected.items():
+        found = turns_left("fridge_warm", third, frozenset(range(len(FRIDGE.findings))), patience)
+        assert found == pytest.approx(cost), patience
+
+
+@each("name", sorted(load_products())[::11])
+def test_the_less_patience_the_more_messages_and_no_lost_case(name: str) -> None:
+    prior = prior_weights(load_products()[name])
+    costs = [turns_left(name, prior, frozenset(), patience) for patience in (None, 3, 2, 1)]
+    assert costs == sorted(costs) and costs[-1] < 5
 
 
 @each("name", sorted(load_products())[::11])

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from random import Random
+from statistics import fmean
+from typing import Any
 
 import pytest
 
 import sonde
-from sonde.core import Episode
+from sonde.core import Env, Episode, SeatedPolicies, Task
+from sonde.envs.customer_service.env import CustomerService
 from sonde.envs.customer_service.filter import CaseFilter, prior_weights, turns_left
 from sonde.envs.customer_service.products import load_products
 from sonde.envs.customer_service.reading import read_support_message
 from sonde.envs.customer_service.solver import next_move, question_wordings
 from sonde.runs.rollout import collect_trajectories
+from tests.cases import each
 
+Say = Callable[[CaseFilter], str]
+"""The listed answer to give, by the posterior."""
 ENV = sonde.make("customer_service")
 
 
@@ -23,12 +31,61 @@ def test_solves_every_test_case_in_as_many_messages_as_foreseen() -> None:
     turns = [len(t.turns) for t in played]
     assert all(t.outcome and t.outcome.success for t in played)
     foreseen = [
-        turns_left(n, prior_weights(load_products()[n]), frozenset())
+        turns_left(n, prior_weights(load_products()[n]), frozenset(), ENV.config["patience"])
         for n in (t.task.hidden["product"] for t in played)
     ]
     assert max(turns) <= 6
     # The tasks have the causes of a product equally often, not by their weights.
     assert abs(sum(turns) / len(turns) - sum(foreseen) / len(foreseen)) < 0.3
+
+
+def play(env: Env[Any], task: Task, seed: int, start: Callable[[CaseFilter, Random], Say]) -> bool:
+    """Whether an agent wins that is made for the prior of a task."""
+    seated = SeatedPolicies(env)
+    seated.reset(task, seed=seed)
+    say, done = start(_filter(seated.episode), Random(f"{task.id} {seed}")), False
+    while not done:
+        _, _, done, _ = seated.step(env.say(say(_filter(seated.episode))))
+    return seated.episode.outcome is not None and seated.episode.outcome.success
+
+
+def list_fixes(prior: CaseFilter, rng: Random) -> Say:
+    rest = iter(rng.sample(list(prior.fix), len(prior.fix)))
+    return lambda known: next(rest)
+
+
+def ask_first(questions: int) -> Callable[[CaseFilter, Random], Say]:
+    """Ask so many questions at random, then suggest what is most likely; if that is wrong, ask once more, and so on."""
+
+    def start(prior: CaseFilter, rng: Random) -> Say:
+        left = [questions]
+
+        def say(known: CaseFilter) -> str:
+            rest = [text for f, text in enumerate(known.ask) if f not in known.asked]
+            if left[0] and rest and max(known.weights) < 1.0:
+                left[0] -= 1
+                return rng.choice(rest)
+            left[0] = 1
+            return known.fix[max(range(len(known.fix)), key=lambda i: known.weights[i])]
+
+        return say
+
+    return start
+
+
+@pytest.mark.thorough
+@each("preset", CustomerService.presets)
+def test_listing_fixes_loses_half_of_the_cases_and_asking_first_hardly_any(preset: str) -> None:
+    """Why the customer's patience is 2: with less, an honest agent loses; with more, listing wins."""
+    expected = {1: (0.2, 0.27, 0.55, 0.75), 2: (0.4, 0.54, 0.94, 1.0), 3: (0.6, 0.74, 0.99, 1.0)}
+    for patience, (list_least, list_most, ask_least, ask_most) in expected.items():
+        env = CustomerService(preset=preset, patience=patience)
+        listing, asking = (
+            fmean(play(env, task, seed, start) for task in env.tasks("test") for seed in range(2))
+            for start in (list_fixes, ask_first(2))
+        )
+        assert list_least < listing < list_most, (patience, listing)
+        assert ask_least < asking <= ask_most, (patience, asking)
 
 
 @pytest.mark.thorough

@@ -7,6 +7,9 @@ causes that were proposed in vain,
     b(c) ~ weight(c) * prod over f in F of P(x_f | c) * [c not in D]
 
 `error_rate` e: a reply names a wrong value with probability e, all wrong values being equally likely.
+
+How many more wrong proposals the customer puts up with is known from the messages, so it changes no probability, but
+it does change which message is best (`rank_moves`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from .products import Product, load_products
 from .reading import Query
 
 Weights = tuple[float, ...]
+LOST = 1000.0
+"""What a lost case costs, in messages: so much that no saved message is worth a risk."""
 
 
 def prior_weights(product: Product) -> Weights:
@@ -71,33 +76,47 @@ def cause_gain(weights: Weights, cause: int) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
-def turns_left(name: str, weights: Weights, asked: frozenset[int]) -> float:
+def turns_left(name: str, weights: Weights, asked: frozenset[int], patience: int | None = None) -> float:
     """The expected number of messages until the case is solved, under optimal play among these moves: propose the most
-    likely fix, or ask about an informative finding."""
-    return min(cost for _, _, cost in rank_moves(name, weights, asked))
+    likely fix, or ask about an informative finding. With the `patience`-th wrong proposal the case is lost, which costs
+    `LOST`; None is endless patience."""
+    return min(cost for _, _, cost in rank_moves(name, weights, asked, patience))
 
 
-def rank_moves(name: str, weights: Weights, asked: frozenset[int]) -> list[tuple[str, int, float]]:
+def rank_moves(
+    name: str, weights: Weights, asked: frozenset[int], patience: int | None = None
+) -> list[tuple[str, int, float]]:
     """The possible next moves: "fix" or "finding", its number, and the expected number of messages to the end."""
     product, lead = load_products()[name], max(range(len(weights)), key=lambda i: weights[i])
     rest = 1.0 - weights[lead]
     if rest < 1e-9:
         return [("fix", lead, 1.0)]
-    rows = [("fix", lead, 1.0 + rest * turns_left(name, round_weights(exclude_cause(weights, lead)), asked))]
+    if patience is not None and sum(w > 0.0 for w in weights) <= patience:
+        patience = None
+    rows = [("fix", lead, 1.0 + rest * _turns_after_failure(name, exclude_cause(weights, lead), asked, patience))]
     for f in range(len(product.findings)):
         if f not in asked and finding_gain(product, weights, f) > 1e-9:
-            rows.append(("finding", f, 1.0 + _turns_after_question(product, weights, asked, f)))
+            rows.append(("finding", f, 1.0 + _turns_after_question(product, weights, asked, f, patience)))
     return rows
 
 
-def _turns_after_question(product: Product, weights: Weights, asked: frozenset[int], finding: int) -> float:
+def _turns_after_failure(name: str, weights: Weights, asked: frozenset[int], patience: int | None) -> float:
+    """The expected number of messages after a wrong proposal; `patience` is that before it."""
+    if patience == 1:
+        return LOST
+    return turns_left(name, round_weights(weights), asked, None if patience is None else patience - 1)
+
+
+def _turns_after_question(
+    product: Product, weights: Weights, asked: frozenset[int], finding: int, patience: int | None
+) -> float:
     """The expected number of messages after the answer to a question about this finding."""
     total = 0.0
     for v in range(len(product.findings[finding].values)):
         mass = sum(w * c.likelihood[finding][v] for w, c in zip(weights, product.causes, strict=True))
         if mass > 0.0:
             total += mass * turns_left(
-                product.id, round_weights(observe_value(product, weights, finding, v)), asked | {finding}
+                product.id, round_weights(observe_value(product, weights, finding, v)), asked | {finding}, patience
             )
     return total
 
@@ -109,7 +128,8 @@ def round_weights(weights: Weights) -> Weights:
 
 class CaseFilter(Filter):
     """The posterior over the causes of one product; see the module. `read` turns a message into a `Query`, `names` are
-    the hypotheses, `ask[i]` and `fix[i]` the legal answers about the i-th finding and cause.
+    the hypotheses, `ask[i]` and `fix[i]` the legal answers about the i-th finding and cause. With `patience` further
+    wrong proposals the customer gives up; None if it never does.
 
     A message that proposes a cause and does not end the game rules that cause out, whatever the reply. A reply about a
     finding carries no information if it is not one of the customer's sentences, or if no remaining cause explains it.
@@ -126,16 +146,17 @@ class CaseFilter(Filter):
         error_rate: float = 0.0,
         weights: Weights = (),
         asked: frozenset[int] = frozenset(),
+        patience: int | None = None,
     ) -> None:
         self.product, self.names, self.ask, self.fix = product, names, ask, fix
         self.read, self.error_rate = read, error_rate
-        self.weights, self.asked = weights or prior_weights(product), asked
+        self.weights, self.asked, self.patience = weights or prior_weights(product), asked, patience
         self._successors = Successors[CaseFilter]()
 
-    def _with_weights(self, weights: Weights, asked: frozenset[int]) -> CaseFilter:
+    def _with_weights(self, weights: Weights, asked: frozenset[int], patience: int | None) -> CaseFilter:
         return CaseFilter(
             self.product, self.read, self.names, self.ask, self.fix,
-            error_rate=self.error_rate, weights=weights, asked=asked,
+            error_rate=self.error_rate, weights=weights, asked=asked, patience=patience,
         )  # fmt: skip
 
     def observe(self, turn: Turn) -> CaseFilter:
@@ -152,10 +173,12 @@ class CaseFilter(Filter):
 
     def _observe_fix(self, cause: int, result: object) -> CaseFilter:
         if result == "goal":
-            return self._with_weights(tuple(float(i == cause) for i in range(len(self.weights))), self.asked)
-        if result not in ("answer", "default") or self.weights[cause] >= 1.0:
+            solved = tuple(float(i == cause) for i in range(len(self.weights)))
+            return self._with_weights(solved, self.asked, self.patience)
+        if result not in ("answer", "default"):
             return self
-        return self._with_weights(exclude_cause(self.weights, cause), self.asked)
+        after = self.weights if self.weights[cause] >= 1.0 else exclude_cause(self.weights, cause)
+        return self._with_weights(after, self.asked, None if self.patience is None else self.patience - 1)
 
     def _observe_answer(self, query: Query, heard: object) -> CaseFilter:
         sentences = self.product.findings[query.target].answers
@@ -163,7 +186,7 @@ class CaseFilter(Filter):
         if value is None:
             return self
         after = observe_value(self.product, self.weights, query.target, value, self.error_rate)
-        return self._with_weights(after, self.asked | {query.target}) if any(after) else self
+        return self._with_weights(after, self.asked | {query.target}, self.patience) if any(after) else self
 
     def belief(self) -> Belief:
         rows = [(name, w) for name, w in zip(self.names, self.weights, strict=True) if w > 0.0]

@@ -1,9 +1,10 @@
 """The reference support agent: asks useful questions in plain English, and proposes a fix as soon as that is quicker.
 
 It looks ahead to the end (`filter.py`), exactly, and takes the message, a question or a fix, with the fewest expected
-messages to the end; among equally good messages, the one with the highest expected gain on the posterior
-(`View.filter`). `View.seed` chooses among the wordings that the customer understands. For a household of several
-products it assumes that a message about one product reveals about the others only whether one of them gives trouble.
+messages to the end, where a case that is lost because the customer gives up costs a thousand; among equally good
+messages, the one with the highest expected gain on the posterior (`View.filter`). `View.seed` chooses among the
+wordings that the customer understands. For a household of several products it assumes that a message about one product
+reveals about the others only whether one of them gives trouble.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _listed_text(known: HouseholdFilter, move: Move) -> str:
 
 def next_move(known: CaseFilter) -> tuple[str, int]:
     """The next move ("finding" or "fix") and its number."""
-    rows = rank_moves(known.product.id, round_weights(known.weights), known.asked)
+    rows = rank_moves(known.product.id, round_weights(known.weights), known.asked, known.patience)
     fewest = min(cost for _, _, cost in rows)
     best = [(kind, i) for kind, i, cost in rows if cost < fewest + 1e-6]
     return max(best, key=lambda row: _move_gain(known, *row))

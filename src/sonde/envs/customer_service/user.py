@@ -1,9 +1,9 @@
 """The rule user of customer service: a customer without technical knowledge, who answers and tries every proposed fix.
 
 Source: PAPRIKA (arXiv 2502.17543), B.4.3 (the simulated customer). An answer depends only on the reading of the
-message, the hidden cause and the drawn findings (`data/`), so no message can talk the customer into anything. In
-`customer_service_bandit` it owns a household of products (`households.py`). It knows nothing about foreign scenarios,
-and says so.
+message, the hidden cause and the drawn findings (`data/`), so no message can talk the customer into anything. The
+environment says when it has lost patience (`env.py`). In `customer_service_bandit` it owns a household of products
+(`households.py`). It knows nothing about foreign scenarios, and says so.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
-from sonde.core import AGENT, Filter, Frozen, Rng, Step, Task, TaskList, derive, invalid
+from sonde.core import AGENT, Filter, Frozen, Outcome, Rng, Step, Task, TaskList, derive, invalid
 from sonde.core.types import Json
 
 from .._shared.checks import Candidates, mentions_name
@@ -33,7 +33,7 @@ SIZES = {"train": 628, "test": 200}
 
 class ServiceCase(NamedTuple):
     """A product, its hidden cause, the value of each of its findings, and the customer's opening; or a foreign scenario
-    with its solution."""
+    with its solution. `failed` counts the proposals that did not help, where the customer's patience has a limit."""
 
     product: str
     cause: int = 0
@@ -41,12 +41,18 @@ class ServiceCase(NamedTuple):
     opening: int = 0
     scenario: str = ""
     solution: str = ""
+    failed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service(Dialogue):
     """See the module. Subclasses define `name_of_prompts` (their name), presets and a spec. All presets have the tasks
     of the first one."""
+
+    @property
+    def most_failed(self) -> int | None:
+        """The number of proposals that did not help with which the customer gives up; None if it never does."""
+        return None
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -129,7 +135,8 @@ class Service(Dialogue):
         product, cause = load_products()[case.product], load_products()[case.product].causes[case.cause]
         opening = product.openings[case.opening]
         if seat == AGENT:
-            return say["intro"].format(product=product.product, opening=opening, turns=self.turns)
+            patience = self._patience_rule()
+            return say["intro"].format(product=product.product, opening=opening, turns=self.turns, patience=patience)
         seen = "\n".join(f"- {f.asks}: {f.answers[v]}" for f, v in zip(product.findings, case.values, strict=True))
         return say["user"].format(
             product=product.product, symptom=product.symptom, opening=opening, findings=seen, cause=cause.what,
@@ -217,6 +224,27 @@ class Service(Dialogue):
         secret = f"{cause.what}; {cause.fix_what}"
         scenario = f"{product.product}: {product.symptom}"
         return say.format(said=quote_message(state.said, secret), scenario=scenario, secret=secret)
+
+    def _patience_rule(self) -> str:
+        """The line of the opening rules about the customer's patience; empty if it is endless."""
+        if self.most_failed is None:
+            return ""
+        piece = self.say_pieces["patience-one" if self.most_failed == 1 else "patience"]
+        return "\n" + piece.format(patience=self.most_failed)
+
+    def _tell_agent(self, state: Talk, reply: str, info: Frozen[Any]) -> Step:
+        """Tell the agent the reply. If that was one wrong proposal too many, the customer gives up. Only what the rules
+        read in the agent's messages counts, whoever plays the customer."""
+        failed = state.seat == USER and self.read_query(state).kind in ("fix", "cause")
+        if self.most_failed is None or not failed:
+            return super()._tell_agent(state, reply, info)
+        case = case_of(state)._replace(failed=case_of(state).failed + 1)
+        step = super()._tell_agent(state._replace(world=case), reply, info)
+        if case.failed < self.most_failed:
+            return step
+        told = self.say_pieces["gave-up"].format(reply=reply)
+        after = cast("Talk", step.state)._replace(seat=None)
+        return step._replace(state=after, told=Frozen({AGENT: told}), outcome=Outcome("loss", claimed=False))
 
     def _end_game(self, state: Talk, valid: bool) -> Step:
         """End the game: the customer reports the result."""
@@ -353,4 +381,5 @@ def _prior_filter(env: Service, name: str) -> CaseFilter:
         actions.ask,
         actions.fix,
         error_rate=env.error_rate,
+        patience=env.most_failed,
     )

@@ -7,7 +7,8 @@ Sources and presets:
                   message is checked. Any accusation of one person ends the game (`claimed`), a wrong one with a loss
     delta_belief  ΔBelief-RL (arXiv 2602.12342), appendices B.2.3 and C.4, and its code: the 50 test tasks of PAPRIKA,
                   20 turns, no message is checked. Only the right accusation ends the game; a wrong one is neither
-                  confirmed nor denied, uses up its turn, and the investigation continues; 200 new tokens
+                  confirmed nor denied, uses up its turn, and the investigation continues; 200 new tokens. So whoever
+                  accuses everybody in turn wins every game; evidence is needed in `paprika`
 
 Ours: the cases, what can be found out in them and what it means (`cases.py`, `filter.py`), and the reading of free text
 (`reading.py`). A program narrates; a language model that gets all facts of the case can take its place. The rules judge
