@@ -26,7 +26,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +52,9 @@ WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
 PLAN = Plan(steps=20000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, half=True)
 TEST_TASKS, TEST_K = 100, 2
+STRONG = 0.6
+"""The share of the steps in which the strongest play alone is read. In a mixture from the beginning, half of the
+answers are noise, which a network has to average out before it sees any skill."""
 HEARD = re.compile(r"(?=\n)|(?<=[^.][.:;!?])(?= (?![^<]*</))|(?= \()")
 SAID = re.compile(r"(?=\n)|(?<=[.:;!?])(?= )|(?<=<Answer>)|(?=</Answer>)")
 """Where a text is cut into pieces: lines, sentences, before and after a colon. An answer is one piece in the text that
@@ -100,13 +103,18 @@ GAMES = (
 
 # --- play ------------------------------------------------------------------------------------------------------------
 
-Conversation = tuple[Message, ...]
+
+class Conversation(NamedTuple):
+    """A chat between a game and a teacher, and whether the teacher did its best."""
+
+    messages: tuple[Message, ...]
+    strong: bool
 
 
 def list_conversations(game: Taught, folder: Path, episodes: int, seed: int) -> list[Conversation]:
     """What the model reads of a game."""
     found = teach_beginner(game, episodes, seed) if game.teachers else play_references(game, folder, episodes, seed)
-    return [tuple(map(space_answer, messages)) for messages in found]
+    return [Conversation(tuple(map(space_answer, messages)), strong) for messages, strong in found]
 
 
 def teach_beginner(game: Taught, episodes: int, seed: int) -> Iterator[Conversation]:
@@ -114,13 +122,15 @@ def teach_beginner(game: Taught, episodes: int, seed: int) -> Iterator[Conversat
     turn is a conversation of its own, and some turns of each episode are kept."""
     lessons, rng = games.GAMES[game.teachers](), Rng(seed, "many", game.name)
     for n in range(episodes):
-        skill = games.draw_skill(lessons.lessons[-1 if n % 2 else 0].skills, rng)
+        strong = n % 2 == 0
+        skill = games.draw_skill(lessons.lessons[0 if strong else -1].skills, rng)
         said, _ = games.teach_episode(lessons, skill, rng)
         if lessons.context == "render":
             turns = [tuple(said[i : i + 2]) for i in range(0, len(said), 2)]
-            yield from (*rng.sample(turns[:-1], min(len(turns), lessons.plan.turns) - 1), turns[-1])
+            kept = (*rng.sample(turns[:-1], min(len(turns), lessons.plan.turns) - 1), turns[-1])
+            yield from (Conversation(turn, strong) for turn in kept)
         else:
-            yield tuple(said)
+            yield Conversation(tuple(said), strong)
 
 
 def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Iterator[Conversation]:
@@ -136,7 +146,9 @@ def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Ite
     )  # fmt: skip
     for trajectory in play_run(prepare_run(config), folder):
         messages = Episode.replay(env, trajectory).view(AGENT).messages
-        yield messages if messages[-1].role == "assistant" else messages[:-1]
+        memory = trajectory.acts[0].action.memory
+        strong = isinstance(memory, Mapping) and memory.get("drawn") == 0  # the first of the two players
+        yield Conversation(messages if messages[-1].role == "assistant" else messages[:-1], strong)
 
 
 def space_answer(message: Message) -> Message:
@@ -150,7 +162,7 @@ def space_answer(message: Message) -> Message:
 def find_phrases(conversations: Sequence[Conversation]) -> list[str]:
     """The pieces of text that a game repeats: sentences, questions, answers. Each is to be one token, so that a tiny
     model learns what they mean rather than how they are spelled. Rows of cells are read cell by cell."""
-    seen = Counter(chain.from_iterable(dict.fromkeys(chain(*map(cut_pieces, messages))) for messages in conversations))
+    seen = Counter(chain.from_iterable(dict.fromkeys(chain(*map(cut_pieces, chat.messages))) for chat in conversations))
     least = max(10.0, COMMON * len(conversations))
     return [piece for piece, n in seen.items() if n >= least and len(piece) > 2 and not CELLS.fullmatch(piece)]
 
@@ -190,7 +202,7 @@ def make_tokenizer(texts: Iterator[str], phrases: Sequence[str], words: int) -> 
 
 def encode_rows(conversations: Iterable[Conversation], encoder: corpus.Encoder) -> list[Row]:
     """A row for each conversation that fits into the window."""
-    rows = map(encoder.encode_row, conversations)
+    rows = (encoder.encode_row(chat.messages) for chat in conversations)
     return [Row(array("H", row.ids), array("b", row.what)) for row in rows if len(row.ids) <= WINDOW]
 
 
@@ -216,10 +228,14 @@ def _repeat_rows(rows: Sequence[Row], rng: Rng) -> Iterator[Row]:
 def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps: int) -> None:
     """Tokenizer and network, saved as a folder that `models:hf` loads."""
     phrases = dict.fromkeys(phrase for conversations in read for phrase in find_phrases(conversations))
-    sample = (message.content for conversations in read for messages in conversations[:300] for message in messages)
+    sample = (message.content for conversations in read for chat in conversations[:300] for message in chat.messages)
     tokenizer = make_tokenizer(sample, [*phrases], WORDS)
     encoder = corpus.Encoder(tokenizer)
-    rows = [encode_rows(conversations, encoder) for conversations in read]
+    strong, others = (
+        [encode_rows([chat for chat in chats if chat.strong == best], encoder) for chats in read]
+        for best in (True, False)
+    )
+    rows = [[*best, *rest] for best, rest in zip(strong, others, strict=True)]
     model = learn.make_network(len(tokenizer), WINDOW, tokenizer.eos_token_id, tokenizer.pad_token_id, seed, SHAPE)
     size, kept = sum(p.numel() for p in model.parameters()), sum(map(len, rows))
     tokens = sum(len(row.ids) for game in rows for row in game)
@@ -227,7 +243,8 @@ def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps
         f"{size:,} parameters, {len(tokenizer)} tokens known, {kept:,} rows, {tokens:,} tokens, {steps} steps",
         flush=True,
     )
-    source = generate_batches(rows, tokenizer.pad_token_id, Rng(seed, "many", "data"))
+    rng, pad = Rng(seed, "many", "data"), tokenizer.pad_token_id
+    source = chain(islice(generate_batches(strong, pad, rng), round(STRONG * steps)), generate_batches(rows, pad, rng))
     trained = learn.train_network(PLAN, model, source, steps, show_progress(steps), checkpoint=folder / "checkpoint.pt")
     trained.model.config.use_cache = True
     trained.model.generation_config.use_cache = True
