@@ -341,6 +341,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    args.to.mkdir(parents=True, exist_ok=True)
     part = 100 if args.quick else 1
     chosen = [game for game in GAMES if game.name in args.games]
     read = [
