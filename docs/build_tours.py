@@ -2,8 +2,8 @@
 
     python docs/build_tours.py [NAME ...]
 
-Each notebook runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py`, which is slow, fails
-when a notebook prints something else than it holds.
+Each notebook runs in an empty folder of its own, its cells in order. `tests/docs/test_tours.py` fails when a notebook
+prints something else than it holds; that of the notebook which trains is slow.
 """
 
 from __future__ import annotations

@@ -19,9 +19,12 @@ WEIGHTS = ("trainer",)
 """Those in which a model draws: its numbers differ a little between processors, and are not compared."""
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("path", TOURS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=getattr(pytest.mark, "slow" if path.stem in WEIGHTS else "thorough")) for path in TOURS],
+    ids=lambda path: path.stem,
+)
 def test_a_tour_prints_what_it_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     held, found = (
