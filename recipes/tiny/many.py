@@ -50,7 +50,7 @@ from sonde.runs.run import RunConfig, play_run, prepare_run
 
 WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=20000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, half=True)
+PLAN = Plan(steps=5000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, half=True)
 TEST_TASKS, TEST_K = 100, 2
 STRONG = 0.6
 """The share of the steps in which the strongest play alone is read. In a mixture from the beginning, half of the
@@ -152,8 +152,11 @@ def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Ite
 
 
 def space_answer(message: Message) -> Message:
-    """An answer that begins with a space, as names in a list do, so that a name has the same tokens in both."""
-    return message._replace(content=message.content.replace("<Answer>", "<Answer> ").replace("  ", " "))
+    """An answer that begins with a space, as names in a list do, so that a name has the same tokens in both. What the
+    game says stays as it is."""
+    if message.role != "assistant":
+        return message
+    return message._replace(content=re.sub("<Answer> ?", "<Answer> ", message.content))
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
