@@ -1,16 +1,21 @@
-"""Train one small model that plays many games: a real sub-word vocabulary, twelve games, one network.
+"""Train one small model that plays many games: a vocabulary that spells any text, nine games, one network.
 
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0             # play, tokenizer, network, measurement
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0 --quick     # a hundredth of it, to test the script
-    python recipes/tiny/many.py --to runs/tiny/many-0 --only measure --tests 50 --games maze-pairs wordle-paprika
+    python recipes/tiny/many.py --to runs/tiny/many-0 --only measure --tests 50 --games maze-pairs best_arm-small
 
 The other sonde-tiny models know the words of one environment, so nothing can be asked of them about *generalisation*:
-training on some games and testing on another (PAPRIKA, figures 3, 4 and 13), transfer, retention. This one has a
-byte-level BPE vocabulary that can spell any text, and has seen the games of three papers.
+training on some games and testing on another (PAPRIKA, figures 3, 4 and 13), transfer, retention. This one can spell
+any text, and has seen the games of four papers.
 
-Its teachers are the reference agents, diluted with random legal answers: in half of the episodes with a tenth of them,
-in the other half with a share that is drawn anew for each episode (`agents:diluted`). They play the tasks of the train
-split. What the environment says is learned too, with a tenth of the weight: it teaches the language of the games.
+Its teachers are those of the other models, half of the time at their best. Where there are none, they are the reference
+agents, diluted with random legal answers: in half of the episodes with a tenth of them, in the other half with a share
+that is drawn anew for each episode (`agents:diluted`). All play the tasks of the train split. What the environment says
+is learned too, with a tenth of the weight: it teaches the language of the games.
+
+Three things make so small a network learn so many games in hours. Sentences and answers that a game repeats are tokens
+of their own, beside a byte-level BPE (superwords, as in SuperBPE, Liu et al. 2025; ours are whole pieces between two
+cuts). Every game is read in as many tokens, however long its episodes are. And the strongest play is read first.
 
 Everything is kept in the folder and continued after an interruption: `play/GAME` are run folders, `checkpoint.pt` is
 the network in training, `games.json` has the measurements, of which `--only bounds` makes those that need no model.

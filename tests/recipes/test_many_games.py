@@ -19,10 +19,12 @@ import sonde
 
 pytest.importorskip("torch")
 
+from tests.cases import each
+
 from .loading import RECIPES
 
 GAMES = ("cellular_automata-paprika", "best_arm-small")
-MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many", "ship_many")
+MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many")
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -91,15 +93,15 @@ def test_what_a_game_repeats_is_one_token_and_cells_are_read_one_by_one(
     chats = many.list_conversations(game, tmp_path, 40, 0)
     phrases = many.find_phrases(chats)
     assert phrases == many.find_phrases(chats)
-    tokenizer = many.make_tokenizer((m.content for chat in chats for m in chat), phrases, 512)
-    opening, answer = chats[0][0].content, chats[0][1].content
+    tokenizer = many.make_tokenizer((m.content for chat in chats for m in chat.messages), phrases, 512)
+    opening, answer = (m.content for m in chats[0].messages[:2])
     pieces = [tokenizer.decode([i]) for i in tokenizer.encode(opening)]
     assert "".join(pieces) == opening and " Sink them all with at most 20 shots." in pieces
     at = pieces.index("\nA") if "\nA" in pieces else pieces.index("A", pieces.index("\nThe board now:"))
     assert pieces[at + 1 : at + 6] == [" ."] * 5
     assert [tokenizer.decode([i]) for i in tokenizer.encode(answer)][::2] == ["<Answer>", "</Answer>"]
-    row = recipe.corpus.Encoder(tokenizer).encode_row(chats[0])
-    shown = [{"role": m.role, "content": m.content} for m in chats[0]]
+    row = recipe.corpus.Encoder(tokenizer).encode_row(chats[0].messages)
+    shown = [{"role": m.role, "content": m.content} for m in chats[0].messages]
     assert list(row.ids) == list(tokenizer.apply_chat_template(shown, tokenize=True, return_dict=True)["input_ids"])
 
 
@@ -112,17 +114,18 @@ def test_every_game_is_read_as_much(recipe: SimpleNamespace) -> None:
     assert 0.8 < ids.count(3) / ids.count(4) < 1.25
 
 
-def test_a_row_says_how_well_a_game_is_played(recipe: SimpleNamespace) -> None:
-    rows = [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12), measured("best_arm-small", 0.85)]
-    judge = recipe.ship_many.judge_row
-    assert [judge(row) for row in rows] == ["novice", "no better than random", "as the reference"]
-    assert [game.name for game in recipe.ship_many.list_novices(rows)] == ["maze-pairs"]
-
-
-def test_a_card_names_the_games_that_are_not_learned(recipe: SimpleNamespace) -> None:
-    known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": 10, "rows": 7, "tokens": 99,
-             "loss": 0.5, "cpu_seconds": 120}  # fmt: skip
-    card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12)])
-    assert "plays 1 games of sonde like a novice: maze-pairs." in card and "1,000,000 parameters" in card
-    assert "| maze-pairs | 0.10 [0.05, 0.15] | 0.50 [0.45, 0.55] |" in card and "| 120 | novice |" in card
-    assert "Not played as a novice: battleship-paprika (no better than random)." in card
+@each("name", ["best_arm-small", "battleship-paprika"])
+def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: Path, name: str) -> None:
+    """But for the space before an answer of its own. Half of the play is the strongest."""
+    many = recipe.many
+    game = next(game for game in many.GAMES if game.name == name)
+    chats = many.list_conversations(game, tmp_path, 40, 0)
+    env = sonde.make(game.env, preset=game.preset)
+    agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=("?",)), context=game.context)
+    seen = {agent.build_prompt(sonde.Episode.begin(env, task).view())[0].content for task in env.tasks("train")}
+    openings = [
+        text for text in (chat.messages[0].content for chat in chats) if env.name == "battleship" or "10." in text
+    ]
+    assert len(openings) > 10 and set(openings) <= seen
+    assert 0.3 < sum(chat.strong for chat in chats) / len(chats) < 0.7
+    assert all(m.content.startswith("<Answer> ") for chat in chats for m in chat.messages if m.role == "assistant")

@@ -61,11 +61,10 @@ def test_folder_is_complete_and_small(model: ShippedModel) -> None:
         "CARD.md", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors",
         "tokenizer.json", "tokenizer_config.json", "training.json",
     }  # fmt: skip
-    assert sum(files.values()) < (5_000_000 if model.others else 2_000_000)
-    assert model.size == files["model.safetensors"]
+    assert sum(files.values()) < 2_000_000 and model.size == files["model.safetensors"]
     facts = json.loads((model.folder / "training.json").read_text())
     assert build(facts["env"]) == env_of(model) and facts["context"] == model.context
-    assert 300_000 < facts["parameters"] < (2_000_000 if model.others else 500_000)
+    assert 300_000 < facts["parameters"] < 500_000
 
 
 @each("preset", ["delta_belief", "lmrl"])
@@ -126,11 +125,10 @@ def test_what_it_says_is_read_as_it_was_meant(model: ShippedModel) -> None:
 
 
 @each_model
-def test_foreign_text_is_unknown_or_spelled_and_harmless(model: ShippedModel) -> None:
+def test_foreign_text_is_unknown_and_harmless(model: ShippedModel) -> None:
     chat = chat_of(model)
-    foreign = "Zugzwang! <|end|> 99999 \ue000"
-    ids = chat.encode(foreign)
-    assert chat.decode_ids(ids) == foreign if model.others else chat.tokenizer.unk_token_id in ids
+    ids = chat.encode("Zugzwang! <|end|> 99999 \ue000")
+    assert chat.tokenizer.unk_token_id in ids
     system = [Message("system", "Play."), Message("user", "Go.")]
     assert chat.render_text(system) == "<|system|>Play.<|end|><|user|>Go.<|end|><|assistant|>"
 
@@ -169,19 +167,10 @@ def test_plays_like_a_novice(model: ShippedModel) -> None:
     assert sum(any(told in ("invalid", "unreadable") for told in turn.info.values()) for turn in turns) <= 0.02 * len(
         turns
     )
-    low, high = bounds_of(model)
+    seed_0 = json.loads((model.folder / "training.json").read_text())["gate"][0]
+    low, high = seed_0["floors"]["random legal play"]["success"]["high"], seed_0["top"]["success"]["low"]
     low = low if model.level == "novice" else 0.0  # one with a bad habit plays as it does
     assert 100 * low < wins < 100 * high, "between the floor and the reference that the card gives"
-
-
-def bounds_of(model: ShippedModel) -> tuple[float, float]:
-    """The upper limit of random play and the lower one of the reference."""
-    facts = json.loads((model.folder / "training.json").read_text())
-    if model.others:
-        measured = next(row for row in facts["games"] if row["game"] == f"{model.env}-{model.preset}")
-        return measured["floor"][2], measured["reference"][1]
-    seed_0 = facts["gate"][0]
-    return seed_0["floors"]["random legal play"]["success"]["high"], seed_0["top"]["success"]["low"]
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The small models that come with sonde, `sonde-tiny`: their names, folders and settings.
 
 Each is a Llama of about 0.34 million parameters, trained from scratch by `recipes/tiny` to play one environment like a
-novice; `sonde-tiny-many`, of 1.3 million, plays several, and its vocabulary spells any text. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
+novice. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
 converted: `models:hf` loads the folder directly.
 """
 
@@ -26,16 +26,12 @@ class ShippedModel:
     context: str
     also: tuple[str, ...] = ()
     """Other presets in which it can write all or some of the answers."""
-    others: tuple[tuple[str, str], ...] = ()
-    """Other environments and presets that it plays, if its vocabulary spells any text."""
     level: str = "novice"
     max_new_tokens: int = 8
     licence: str = "Apache-2.0"
 
     @property
     def title(self) -> str:
-        if self.others:
-            return f"a {self.level} at {1 + len(self.others)} games, context {self.context}"
         return f"a {self.level} at {self.env}, preset {self.preset}, context {self.context}"
 
     @property
@@ -74,7 +70,7 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
 def check_plays(name: str, env: str, preset: str) -> None:
     """Raise `UserError` if a shipped model's vocabulary lacks the answers of this environment and preset."""
     model = SHIPPED.get(name)
-    if model is not None and not model.others and (env != model.env or preset not in (model.preset, *model.also)):
+    if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
         presets = ", ".join((model.preset, *model.also))
         raise UserError(
             f"model: got {name} in {env}, preset {preset}, whose answers are not in its vocabulary, "
