@@ -260,8 +260,7 @@ def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps
     tokenizer.save_pretrained(folder / "model")
     facts = {
         "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": steps,
-        "rows": kept,
-        "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
+        "rows": kept, "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
     }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 
@@ -376,9 +375,9 @@ def save_measurements(folder: Path) -> None:
     size = f"--steps {known['steps']} --tests {rows[0]['tasks']}"
     command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} {size} --save"
     facts = {
-        "weights": known["parameters"], "vocabulary": known["words"], "steps": known["steps"],
-        "tokens of a step, at most": PLAN.tokens, "episodes of the teachers": known["rows"],
-        "tokens read": known["tokens"],
+        "weights": known["parameters"], "vocabulary": known["words"], "of these phrases": known["phrases"],
+        "steps": known["steps"], "tokens of a step, at most": PLAN.tokens,
+        "conversations of the teachers": known["rows"], "tokens read": known["tokens"],
         "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60,
     }  # fmt: skip
     save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
