@@ -260,7 +260,8 @@ def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps
     tokenizer.save_pretrained(folder / "model")
     facts = {
         "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": steps,
-        "rows": kept, "tokens": trained.tokens, "loss": round(trained.loss, 4), "cpu_seconds": round(trained.cpu_seconds),
+        "rows": kept, "tokens": trained.tokens, "loss": round(trained.loss, 4),
+        "cpu_seconds": round(trained.cpu_seconds),
     }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 
