@@ -52,7 +52,7 @@ async def _belief_courses(model: str, k: int, seed: int) -> list[Course]:
     asked: Any = agent
     return [
         belief_course(env, game, beliefs)
-        async for game, beliefs in elicit_beliefs(asked.model, env, games, HOW, prompt=asked.prompt)
+        async for game, beliefs in elicit_beliefs(asked.model, env, games, HOW, prompt=asked.build_prompt)
     ]
 
 

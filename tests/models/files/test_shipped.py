@@ -274,25 +274,25 @@ def test_teachers_play_train_tasks_and_skill_shows(recipe: Any, name: str) -> No
     assert weak < middling < strong and weak + 0.2 < strong
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_equal_seeds_give_equal_weights(recipe: Any) -> None:
     import torch
 
     game = recipe.games.GAMES["best_arm"]()
-    one, two, other = (recipe.train.build(game, seed, 3)[0].model.state_dict() for seed in (0, 0, 1))
+    one, two, other = (recipe.train.build_model(game, seed, 3)[0].model.state_dict() for seed in (0, 0, 1))
     assert all(torch.equal(one[key], two[key]) for key in one)
     assert not all(torch.equal(one[key], other[key]) for key in one)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_few_steps_already_lower_the_loss(recipe: Any) -> None:
     game = recipe.games.GAMES["best_arm"]()
-    trained, encoder = recipe.train.build(game, 0, 60)
+    trained, encoder = recipe.train.build_model(game, 0, 60)
     assert trained.loss < 2.5 < math.log(len(encoder.tokenizer)), "the mean over all 60 steps, against knowing nothing"
     assert trained.tokens > 40_000 and trained.cpu_seconds > 0
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_command_trains_judges_and_ships(
     recipe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
