@@ -232,3 +232,22 @@ def test_gains_of_all_answers_equal_the_definition(setups: list[tuple[int, int, 
     gains = [compute_gain([(p, h, laws[a]) for p, h, laws in setups]) for a in range(3)]
     assert [known.expected_gain(str(a)) for a in range(3)] == pytest.approx(gains, abs=1e-12)
     assert known.best_question()[1] == pytest.approx(max(gains), abs=1e-12)
+
+
+def test_a_table_of_replies_that_begins_anew_gives_the_same_gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States of all histories and endless texts do not fill the memory."""
+    from sonde.core import reply_table
+
+    def outcomes(state: tuple[str, int], text: str) -> list[tuple[float, Step]]:
+        return [(q, step._replace(state=(state[0], state[1] + 1))) for q, step in noisy(state[0], text)]
+
+    def follow() -> list[float]:
+        known = TabularFilter([(1, ("a", 0)), (1, ("b", 0))], outcomes, lambda s: s[0], lambda s: ("ask",), lambda a: a)
+        path = [known]
+        for t in range(12):
+            path.append(path[-1].observe(turn("ask", "yes" if t % 3 else "no")))
+        return [one.expected_gain(text) for text in ("ask", "wait", "ask") for one in (*path, *path[::-1])]
+
+    whole = follow()
+    monkeypatch.setattr(reply_table, "KEPT", 5)
+    assert follow() == whole and max(whole) > 0.1

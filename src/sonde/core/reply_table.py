@@ -17,7 +17,7 @@ Outcomes = Callable[[Any, str], Sequence[tuple[float, Step]]]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 KEPT = 1_000_000
-"""Maximum number of states and texts whose laws are kept."""
+"""Number of states, and of states times texts, above which a table begins anew."""
 BLOCK = 1 << 18
 """Number of texts times states that are compared at a time."""
 
@@ -30,6 +30,8 @@ class Asked(NamedTuple):
     numbers_S: Ints
     weights_S: Floats
     hypotheses_S: Ints | None
+    edition: int
+    """Which of the table's beginnings the numbers are from."""
 
 
 class ReplyTable:
@@ -37,6 +39,11 @@ class ReplyTable:
 
     def __init__(self, outcomes: Outcomes) -> None:
         self._outcomes = outcomes
+        self._edition = 0
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._edition += 1
         self._states: dict[Hashable, int] = {}
         self._law_of_state: dict[str, Ints] = {}
         self._size = 0
@@ -48,14 +55,21 @@ class ReplyTable:
         self, states: Sequence[Hashable], weights: Sequence[float], hypotheses: Sequence[Hashable]
     ) -> Asked:
         """States with their weights and hypotheses, ready to be asked in."""
-        known = self._states
-        numbers_S = np.array([known.setdefault(state, len(known)) for state in states])
         index = {h: i for i, h in enumerate(dict.fromkeys(hypotheses))}
         shared = len(index) < len(states)
-        return Asked(states, numbers_S, np.array(weights), np.array([index[h] for h in hypotheses]) if shared else None)
+        numbers_S, hypotheses_S = self._find_numbers(states), np.array([index[h] for h in hypotheses])
+        return Asked(states, numbers_S, np.array(weights), hypotheses_S if shared else None, self._edition)
+
+    def _find_numbers(self, states: Sequence[Hashable]) -> Ints:
+        known = self._states
+        return np.array([known.setdefault(state, len(known)) for state in states])
 
     def compute_gains(self, texts: Sequence[str], asked: Asked) -> list[float]:
         """I(h; o | text) in bits of each text."""
+        if max(self._size, len(self._states)) > KEPT:
+            self._begin_anew()
+        if asked.edition != self._edition:
+            asked = asked._replace(numbers_S=self._find_numbers(asked.states), edition=self._edition)
         step = max(1, BLOCK // len(asked.states))
         found: list[float] = []
         for first in range(0, len(texts), step):
@@ -76,8 +90,6 @@ class ReplyTable:
         """The law of every numbered state after a text, -1 where it is unknown."""
         row, n = self._law_of_state.get(text), len(self._states)
         if row is None or len(row) < n:
-            if self._size > KEPT:
-                self._law_of_state, self._size, row = {}, 0, None
             longer = np.full(max(16, n + n // 2), -1, np.int64)
             if row is not None:
                 longer[: len(row)] = row
