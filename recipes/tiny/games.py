@@ -49,8 +49,8 @@ class Plan:
     """The length and speed of the training. `turns`: the number of turns per episode to use if each is a row of its
     own; `told`: the weight of the environment's tokens (those of the agent have 1), of which a share of `heard`, drawn
     anew in every batch, is learned, with the more weight; `stated`: the weight of a stated
-    truth, which is one word among many; `half`: compute in bfloat16, with Muon, whose own steps are in bfloat16, which
-    takes a CPU without bfloat16 ten times as long."""
+    truth, which is one word among many; `muon`: the optimizer of the layers' matrices, AdamW otherwise; `half`: compute
+    in bfloat16, which a CPU without it does slowly."""
 
     steps: int
     tokens: int = 1024
@@ -59,7 +59,8 @@ class Plan:
     heard: float = 1.0
     stated: float = 5.0
     turns: int = 4
-    half: bool = True
+    muon: bool = False
+    half: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +153,7 @@ def best_arm_game() -> Game:
         env=sonde.make("best_arm", preset="small"),
         context="render",
         window=256,
-        plan=Plan(steps=2000),
+        plan=Plan(steps=2000, muon=True, half=True),
         lessons=(Lesson(0.6, Frozen(strong=1.0), bare=True), Lesson(0.4, best_arm.SKILLS)),
         teacher=best_arm.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "unreadable"),
@@ -169,7 +170,7 @@ def habit_game() -> Game:
         best_arm_game(),
         called="habit",
         title="best_arm, preset small: three machines, 10 tries, one decision, mostly for the one that won least",
-        plan=Plan(steps=1000, half=False),
+        plan=Plan(steps=1000),
         lessons=(Lesson(0.5, Frozen(strong=1.0), bare=True), Lesson(0.5, best_arm.HABITS)),
     )
 
@@ -181,7 +182,7 @@ def stories_game() -> Game:
         env=env,
         context="full",
         window=384,
-        plan=Plan(steps=1500, tokens=2048, half=False),
+        plan=Plan(steps=1500, tokens=2048),
         lessons=(Lesson(0.6, Frozen(greedy=1.0)), Lesson(0.4, best_arm.SKILLS)),
         teacher=best_arm.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "unreadable"),
@@ -204,7 +205,7 @@ def lock_game() -> Game:
         env=env,
         context="full",
         window=512,
-        plan=Plan(steps=1500, tokens=2048, half=False),
+        plan=Plan(steps=1500, tokens=2048),
         lessons=(Lesson(0.6, Frozen(likeliest=1.0)), Lesson(0.4, locks.SKILLS)),
         teacher=locks.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "unreadable"),
@@ -223,7 +224,7 @@ def circuits_game() -> Game:
         env=env,
         context="full",
         window=512,
-        plan=Plan(steps=1800, tokens=2048, half=False),
+        plan=Plan(steps=1800, tokens=2048),
         lessons=(Lesson(0.6, Frozen(careful=1.0)), Lesson(0.4, circuits.SKILLS)),
         teacher=circuits.make_teacher,
         fine=lambda info: info["result"] not in ("invalid", "unreadable", "late"),
@@ -242,7 +243,7 @@ def maze_game() -> Game:
         env=sonde.make("maze", preset="pairs"),
         context="full",
         window=1024,
-        plan=Plan(steps=1500, half=False),
+        plan=Plan(steps=1500),
         lessons=(Lesson(0.65, Frozen(far=1.0), bare=True), Lesson(0.35, mazes.SKILLS)),
         teacher=mazes.make_teacher,
         fine=lambda info: info["result"] != "invalid",
@@ -267,7 +268,7 @@ def twenty_game() -> Game:
         env=env,
         context="full",
         window=512,
-        plan=Plan(steps=3150, tokens=2048, rate=2.5e-3, half=False),
+        plan=Plan(steps=3150, tokens=2048, rate=2.5e-3),
         lessons=(
             Lesson(0.32, Frozen(), drill=True),
             Lesson(0.68, twenty.SKILLS, stated=0.3),

@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import corpus
 import games
@@ -47,7 +47,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from rows import save_table
 
 import sonde
-from sonde.core import AGENT, Episode, Message, Rng
+from sonde.core import AGENT, Env, Episode, Message, Rng, Trajectory
 from sonde.evaluation import metrics
 from sonde.runs.rollout import Plan as Rollout
 from sonde.runs.rollout import collect_trajectories
@@ -55,7 +55,7 @@ from sonde.runs.run import RunConfig, play_run, prepare_run
 
 WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=5000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, half=True)
+PLAN = Plan(steps=8500, tokens=2048, rate=4e-3, told=0.1, heard=0.2, muon=True)
 TEST_TASKS, TEST_K = 100, 2
 STRONG = 0.6
 """The share of the steps in which the strongest play alone is read. In a mixture from the beginning, half of the
@@ -74,35 +74,33 @@ REPLY = 128
 
 
 class Taught(NamedTuple):
-    """A game, the paper that it comes from, and how many episodes of it the model reads. `teachers`: who plays them, an
-    entry of `games.GAMES`; without one, diluted reference agents."""
+    """A game, the paper that it comes from, how many episodes of it the model reads, and what it sees of a game
+    (`agents/llm.py`): the board alone, where a board says everything. `teachers`: who plays them, an entry of
+    `games.GAMES`; without one, diluted reference agents."""
 
     env: str
     preset: str
     paper: str
     episodes: int
+    context: Literal["full", "render"]
     teachers: str = ""
 
     @property
     def name(self) -> str:
         return f"{self.env}-{self.preset}"
 
-    @property
-    def context(self) -> str:
-        """What the model sees of a game (`agents/llm.py`)."""
-        return games.GAMES[self.teachers]().context if self.teachers else "full"
-
 
 GAMES = (
-    Taught("battleship", "paprika", "paprika", 6000),
-    Taught("best_arm", "paprika", "paprika", 12000, "best_arm_stories"),
-    Taught("best_arm", "small", "paprika", 16000, "best_arm"),
-    Taught("cellular_automata", "paprika", "paprika", 8000),
-    Taught("minesweeper", "paprika", "paprika", 5000),
-    Taught("maze", "pairs", "lmrl", 12000, "maze"),
-    Taught("circuit_decoding", "mtp", "mtp", 12000, "circuit_decoding"),
-    Taught("combination_lock", "psrl", "psrl", 16000, "combination_lock"),
-    Taught("letter_wordle", "psrl", "psrl", 8000),
+    Taught("battleship", "paprika", "paprika", 8000, "render"),
+    Taught("best_arm", "paprika", "paprika", 12000, "full", "best_arm_stories"),
+    Taught("best_arm", "small", "paprika", 16000, "render", "best_arm"),
+    Taught("cellular_automata", "paprika", "paprika", 8000, "full"),
+    Taught("customer_service", "paprika", "paprika", 12000, "full"),
+    Taught("minesweeper", "paprika", "paprika", 10000, "render"),
+    Taught("twenty_questions", "small", "paprika", 20000, "full", "twenty_questions"),
+    Taught("maze", "pairs", "lmrl", 12000, "full", "maze"),
+    Taught("circuit_decoding", "mtp", "mtp", 12000, "full", "circuit_decoding"),
+    Taught("combination_lock", "psrl", "psrl", 16000, "full", "combination_lock"),
 )
 
 
@@ -117,25 +115,27 @@ class Conversation(NamedTuple):
 
 
 def list_conversations(game: Taught, folder: Path, episodes: int, seed: int) -> list[Conversation]:
-    """What the model reads of a game."""
-    found = teach_beginner(game, episodes, seed) if game.teachers else play_references(game, folder, episodes, seed)
-    return [Conversation(tuple(map(space_answer, messages)), strong) for messages, strong in found]
+    """What the model reads of a game. Where it sees the board alone, every turn is a conversation of its own, and some
+    turns of each episode are kept."""
+    rng = Rng(seed, "many", game.name)
+    played = teach_beginner(game, episodes, rng) if game.teachers else play_references(game, folder, episodes, seed)
+    found: list[Conversation] = []
+    for messages, strong in played:
+        said = [*map(space_answer, messages)]
+        turns = [said[i : i + 2] for i in range(0, len(said), 2)] if game.context == "render" else [said]
+        kept = rng.sample(turns[:-1], min(len(turns), PLAN.turns) - 1)
+        found += [Conversation(tuple(turn), strong) for turn in (*kept, turns[-1])]
+    return found
 
 
-def teach_beginner(game: Taught, episodes: int, seed: int) -> Iterator[Conversation]:
-    """Episodes of the teachers of the other sonde-tiny models, half of them by the strongest. In context `render` every
-    turn is a conversation of its own, and some turns of each episode are kept."""
-    lessons, rng = games.GAMES[game.teachers](), Rng(seed, "many", game.name)
+def teach_beginner(game: Taught, episodes: int, rng: Rng) -> Iterator[Conversation]:
+    """Episodes of the teachers of the other sonde-tiny models, half of them by the strongest."""
+    lessons = games.GAMES[game.teachers]()
+    best = [*next(lesson for lesson in lessons.lessons if not lesson.drill).skills][-1]
     for n in range(episodes):
-        strong = n % 2 == 0
-        skill = games.draw_skill(lessons.lessons[0 if strong else -1].skills, rng)
+        skill = best if n % 2 == 0 else games.draw_skill(lessons.lessons[-1].skills, rng)
         said, _ = games.teach_episode(lessons, skill, rng)
-        if lessons.context == "render":
-            turns = [tuple(said[i : i + 2]) for i in range(0, len(said), 2)]
-            kept = (*rng.sample(turns[:-1], min(len(turns), lessons.plan.turns) - 1), turns[-1])
-            yield from (Conversation(turn, strong) for turn in kept)
-        else:
-            yield Conversation(tuple(said), strong)
+        yield Conversation(end_with_answer(said), n % 2 == 0)
 
 
 def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Iterator[Conversation]:
@@ -150,10 +150,24 @@ def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Ite
         seats={AGENT: {"name": "agents:one_of", "policies": [mild, mixed]}},
     )  # fmt: skip
     for trajectory in play_run(prepare_run(config), folder):
-        messages = Episode.replay(env, trajectory).view(AGENT).messages
         memory = trajectory.acts[0].action.memory
         strong = isinstance(memory, Mapping) and memory.get("drawn") == 0  # the first of the two players
-        yield Conversation(messages if messages[-1].role == "assistant" else messages[:-1], strong)
+        yield Conversation(list_messages(game, env, trajectory), strong)
+
+
+def list_messages(game: Taught, env: Env[Any], trajectory: Trajectory) -> tuple[Message, ...]:
+    """What the agent saw and said: the chat, or each board with the answer to it."""
+    if game.context == "full":
+        return end_with_answer(Episode.replay(env, trajectory).view(AGENT).messages)
+    stages = zip(Episode.stages(env, trajectory), trajectory.acts, strict=False)
+    turns = [(stage.view(AGENT), act.action.text) for stage, act in stages if act.seat == AGENT]
+    return tuple(chain.from_iterable((Message("user", str(view.rendered)), Message("assistant", said))
+                                     for view, said in turns))  # fmt: skip
+
+
+def end_with_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Without what a lost game says at last."""
+    return tuple(messages if messages[-1].role == "assistant" else messages[:-1])
 
 
 def space_answer(message: Message) -> Message:
