@@ -98,8 +98,9 @@ def test_what_a_game_repeats_is_one_token_and_cells_are_read_one_by_one(
     pieces = [tokenizer.decode([i]) for i in tokenizer.encode(opening)]
     assert "".join(pieces) == opening and " Sink them all with at most 20 shots." in pieces
     at = pieces.index("\nA") if "\nA" in pieces else pieces.index("A", pieces.index("\nThe board now:"))
-    assert pieces[at + 1 : at + 6] == [" ."] * 5
-    assert [tokenizer.decode([i]) for i in tokenizer.encode(answer)][::2] == ["<Answer>", "</Answer>"]
+    assert len(pieces[at + 1 : at + 6]) == 5 and {*pieces[at + 1 : at + 6]} <= {" .", " X", " M"}
+    said = [tokenizer.decode([i]) for i in tokenizer.encode(answer)]
+    assert (said[0], said[-1]) == ("<Answer>", "</Answer>")
     row = recipe.corpus.Encoder(tokenizer).encode_row(chats[0].messages)
     shown = [{"role": m.role, "content": m.content} for m in chats[0].messages]
     assert list(row.ids) == list(tokenizer.apply_chat_template(shown, tokenize=True, return_dict=True)["input_ids"])
@@ -114,8 +115,8 @@ def test_every_game_is_read_as_much(recipe: SimpleNamespace) -> None:
     assert 0.8 < ids.count(3) / ids.count(4) < 1.25
 
 
-@each("name", ["best_arm-small", "battleship-paprika"])
-def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: Path, name: str) -> None:
+@each("name, first", [("best_arm-small", "10."), ("battleship-paprika", "Shots left: 20."), ("maze-pairs", "")])
+def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: Path, name: str, first: str) -> None:
     """But for the space before an answer of its own. Half of the play is the strongest."""
     many = recipe.many
     game = next(game for game in many.GAMES if game.name == name)
@@ -123,9 +124,9 @@ def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: P
     env = sonde.make(game.env, preset=game.preset)
     agent = sonde.make("agents:llm", model=sonde.make("models:fake", script=("?",)), context=game.context)
     seen = {agent.build_prompt(sonde.Episode.begin(env, task).view())[0].content for task in env.tasks("train")}
-    openings = [
-        text for text in (chat.messages[0].content for chat in chats) if env.name == "battleship" or "10." in text
-    ]
-    assert len(openings) > 10 and set(openings) <= seen
+    openings = [chat.messages[0].content for chat in chats if first in chat.messages[0].content]
+    assert len(openings) > 3 and set(openings) <= seen
+    assert {len(chat.messages) for chat in chats} == {2} or game.context == "full"
     assert 0.3 < sum(chat.strong for chat in chats) / len(chats) < 0.7
-    assert all(m.content.startswith("<Answer> ") for chat in chats for m in chat.messages if m.role == "assistant")
+    said = [m.content for chat in chats for m in chat.messages if m.role == "assistant"]
+    assert all(text.startswith("<Answer> ") for text in said if "<Answer>" in text)
