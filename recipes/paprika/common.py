@@ -63,6 +63,11 @@ MANY = Subject(
 )  # fmt: skip
 """The model of many games, which `recipes/tiny/many.py` makes. Its weights are stored as bfloat16, which would round
 away what training changes."""
+GAMES: Mapping[str, Mapping[str, Any]] = {
+    name: {"name": name, "preset": preset}
+    for name, preset in (("best_arm", "paprika"), ("maze", "pairs"), ("combination_lock", "psrl"))
+}
+"""Games of which it sees all and wins some."""
 
 
 class Budget(NamedTuple):

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import (
+    GAMES,
     GREEDY,
     MANY,
     MAZE,
@@ -71,12 +72,7 @@ DIVISIONS: Mapping[str, Division] = {
         Budget(tasks=120, k=3, tests=100, test_k=2, seeds=3), "groups",
     ),
     "games": Division(
-        "game", MANY,
-        {
-            name: {"name": name, "preset": preset}
-            for name, preset in (("best_arm", "small"), ("maze", "pairs"), ("minesweeper", "paprika"))
-        },
-        Budget(tasks=48, k=4, tests=60, test_k=1, seeds=3), "games",
+        "game", MANY, GAMES, Budget(tasks=48, k=4, tests=60, test_k=1, seeds=3), "games",
     ),
 }  # fmt: skip
 

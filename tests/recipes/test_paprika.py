@@ -323,7 +323,7 @@ def test_report_of_objectives(recipe: SimpleNamespace) -> None:
 @pytest.mark.slow
 def test_rounds_train_play_and_count(recipe: SimpleNamespace, tmp_path: Path) -> None:
     rounds, size = recipe.rounds, recipe.common.Budget(tasks=3, k=6, tests=4, test_k=1, seeds=1)
-    result = rounds.run_seed(0, recipe.common.MAZE, size, tmp_path, 1)
+    result = rounds.run_seed(0, rounds.CHOICES["maps"], size, tmp_path, 1)
     for found in result.values():
         assert sum(found.picks[0].values()) == 3 and 0.0 < found.won[0] < 1.0
         assert {at: len(tests) for at, tests in found.tests.items()} == {"temperature 1": 2, "temperature 0": 2}

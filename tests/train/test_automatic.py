@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from sonde.train.automatic import (
     choose_training,
     estimate_memory,
     find_doubts,
+    find_memory,
     format_weights,
     hold_out_tasks,
     read_model_facts,
@@ -91,6 +93,15 @@ def test_memory_is_counted() -> None:
     assert estimate_memory(TINY, settings) == 340_416 * 16 + 8192 * (17 * 96 * 3 * 4 + 12 * 83)
     adapter = replace(settings, lora=LoraSettings(r=8), bf16=True)
     assert estimate_memory(TINY, adapter) == 340_416 * 2 + 16 * 22 * 8 * 96 * 3 + 8192 * (17 * 96 * 3 * 2 + 12 * 83)
+
+
+def test_a_container_has_the_memory_that_it_is_allowed(tmp_path: Path) -> None:
+    whole = find_memory(())
+    file = tmp_path / "memory.max"
+    for text, allowed in (("max\n", whole), (f"{256 << 20}\n", 256 << 20), (f"{1 << 62}\n", whole)):
+        file.write_text(text)
+        assert find_memory((tmp_path / "absent", file)) == allowed
+    assert whole > 256 << 20
 
 
 def test_a_rate_of_another_size_and_thinking_in_short_replies_are_doubtful() -> None:

@@ -24,6 +24,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sonde.core import Env, invalid
@@ -146,11 +147,22 @@ def find_device() -> Device:
     if torch.cuda.is_available():
         facts = torch.cuda.get_device_properties(0)
         return Device("cuda", facts.name, facts.total_memory, torch.get_num_threads())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    memory = find_memory()
     if torch.accelerator.is_available():
         kind = str(torch.accelerator.current_accelerator())
         return Device(kind, kind, memory, torch.get_num_threads())
     return Device("cpu", "CPU", memory, torch.get_num_threads())
+
+
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""The memory that a container may use, in bytes: of cgroups version 2 (`max` where there is no limit) and 1."""
+
+
+def find_memory(limits: Sequence[Path] = CONTAINER_LIMITS) -> int:
+    """Bytes of memory that a process may use: those of the machine, or fewer in a container with a limit."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    told = [file.read_text().strip() for file in limits if file.is_file()]
+    return min([machine, *(int(text) for text in told if text.isdigit())])
 
 
 # --- the choice ------------------------------------------------------------------------------------------------------
