@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Action, Completion, Episode, Outcome, ReplayError, Trajectory, Usage
-from sonde.core.record import SCHEMA
+from sonde.core import Action, Completion, Episode, Outcome, ReplayError, Trajectory, Usage, UserError
+from sonde.core.record import SCHEMA, check_record
 
 TEXT = st.text(max_size=20)
 COMPLETION = st.builds(
@@ -85,6 +85,17 @@ def test_a_record_names_everything_needed_to_play_again() -> None:
     assert row["task"]["hidden"] == "0427"
     assert row["outcome"] == Outcome("win", 1.0)._asdict()
     assert row["tags"] == {"note": "x"}
+
+
+def test_every_seed_and_sample_of_an_episode_can_be_recorded() -> None:
+    env = sonde.make("mastermind")
+    most = {"seed": 2**64 - 1, "sample": 2**63 - 1}
+    row = Episode.begin(env, env.task("0427"), **most).step("x").to_trajectory().to_json()
+    check_record(row)
+    for name, value in most.items():
+        for wrong in (-1, value + 1):
+            with pytest.raises(UserError, match=f"record: {name}: got {wrong}, allowed: 0 to {value}"):
+                check_record({**row, name: wrong})
 
 
 def test_a_newer_schema_is_refused() -> None:

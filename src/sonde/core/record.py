@@ -216,7 +216,7 @@ _COMPLETION: Mapping[str, tuple[type, ...]] = {
 """The types of a completion's fields in JSON; one with `unsent` is checked in full."""
 _FINISH, _UNREAD = ("stop", "length", "filter"), ("", "malformed", "fallback")
 _PACKED = {"ids": "i", "logprobs": "f", "prompt_ids": "i"}
-_BOUNDS = {"seed": 2**64, "sample": 2**31}
+_BOUNDS = {"seed": 2**64, "sample": 2**63}
 
 
 def _plain_act(act: Act) -> Act:
