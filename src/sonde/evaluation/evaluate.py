@@ -21,7 +21,7 @@ from sonde._util.argument_checks import check_call
 from sonde._util.by_name import call_by_name
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
-from sonde.core.types import Json
+from sonde.core.types import Json, join_surrogates
 from sonde.runs import display_names as labels
 from sonde.runs.rollout import OnDone, count_tokens
 from sonde.runs.store import Run
@@ -176,7 +176,7 @@ def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING, r
         replies=replies.count_defects(trajectory),
         shared=replies.count_shared(trajectory),
         truncated=outcome.truncated,
-        error=trajectory.error,
+        error=join_surrogates(trajectory.error),  # an evaluation is written as UTF-8
         entropy=known.entropy,
         gains=known.gains,
         called=curves.marked_turns(trajectory),
