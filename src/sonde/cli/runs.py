@@ -243,13 +243,7 @@ class ReadCommand:
     outcome: Annotated[
         str | None, Option(help="Only episodes with this outcome: win, loss, out_of_turns, unreadable, error.")
     ] = None
-    reply: Annotated[
-        str | None,
-        Option(
-            help="Only episodes with such a reply: invalid, repeated, not_understood, not_known, truncated, "
-            "reasoning_only, refused."
-        ),
-    ] = None
+    reply: Annotated[str | None, Option(help=f"Only episodes with such a reply: {', '.join(DEFECTS)}.")] = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:

@@ -44,7 +44,7 @@ DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
     "bad_call": lambda t: count_defects(t).bad_calls > 0,
 }
 """For each defect, a test of whether any reply of an episode has it, or got such a reply from the user. A reply that
-cannot be parsed at all is an outcome (`format`)."""
+cannot be parsed at all is an outcome (`unreadable`)."""
 
 
 def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:
