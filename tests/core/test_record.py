@@ -98,6 +98,12 @@ def test_every_seed_and_sample_of_an_episode_can_be_recorded() -> None:
                 check_record({**row, name: wrong})
 
 
+def test_a_turn_has_an_act() -> None:
+    row = record_actions(Action("x")).to_json()
+    with pytest.raises(UserError, match=r"record: turns\[1\]: got no acts, allowed: the agent's"):
+        check_record({**row, "turns": [*row["turns"], []]})
+
+
 def test_a_newer_schema_is_refused() -> None:
     row = record_actions(Action("x")).to_json()
     with pytest.raises(ReplayError, match=f"schema {SCHEMA + 1} is newer"):

@@ -125,6 +125,8 @@ def check_record(data: Any) -> None:
             raise invalid(f"record: {where}.name", config.get("name"), "text")
     _check_acts("record: opening", data["opening"])
     for i, acts in enumerate(data["turns"]):
+        if not acts:
+            raise UserError(f"record: turns[{i}]: got no acts, allowed: the agent's, and those that follow it")
         _check_acts(f"record: turns[{i}]", acts)
     if data["outcome"] is not None:
         read_as(Outcome, data["outcome"], "record: outcome")
