@@ -262,7 +262,7 @@ def select_episodes(
     folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None
 ) -> Sequence[Trajectory]:
     """Up to `n` episodes of a run in order of task and sample, filtered by task, by outcome and by a reply with a
-    defect (`replies.DEFECTS`)."""
+    defect (`reply_defects.DEFECTS`)."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
     run = Run.load(folder).trajectories
