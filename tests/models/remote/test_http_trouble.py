@@ -33,8 +33,9 @@ pytestmark = [
     [
         (hangs_up, {}), (drops_mid_body, {}), (drips, {"timeout": 0.5}), (slowly(5.0, says()), {"timeout": 0.5}),
         (reply("<html>bad gateway</html>", 502), {}), (reply("", 500), {}), (reply("busy", 429), {}),
-        (reply("", 499), {}), (reply("{not json"), {}), (reply("[" * 100_000), {}), (reply("", 204), {}), (reply("", 200), {}),
-        (reply(b"\xff\xfe\x00"), {}), (reply("7"), {}), (reply("{}"), {}), (reply('{"choices": []}'), {}),
+        (reply("", 499), {}), (reply("{not json"), {}), (reply("[" * 100_000), {}), (reply("", 204), {}),
+        (reply("", 200), {}), (reply(b"\xff\xfe\x00"), {}), (reply("7"), {}), (reply("{}"), {}),
+        (reply('{"choices": []}'), {}),
         (reply('{"choices": {"0": 1}}'), {}), (reply('{"choices": [null]}'), {}),
         (reply('{"error": {"message": "upstream is overloaded"}}'), {}), (says(None), {}),
     ],

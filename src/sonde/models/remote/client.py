@@ -29,7 +29,18 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError, WorldError, freeze, invalid
+from sonde.core import (
+    EMPTY,
+    HOW,
+    Completion,
+    ContentRefused,
+    ContextFull,
+    Model,
+    UserError,
+    WorldError,
+    freeze,
+    invalid,
+)
 
 from .adapting import Refusal
 from .addresses import check_query, proxy_for, read_base_url
@@ -40,6 +51,8 @@ from .verdicts import (
     ABOUT_REQUESTS,
     EndpointHistory,
     RefusedRequest,
+    UnreadableReply,
+    failed_calls,
     make_refusal_tests,
     stated_verdict,
     tested_verdict,
@@ -234,6 +247,10 @@ class Endpoint(Model):
             return ContextFull(refusal.line)
         if verdict == "content" and "messages" in body:
             return self._content_error(refusal.line)
+        if verdict == "reply" and "messages" in body:
+            keys = read_keys(self.api_key_env, self.headers, self.base_url, proxy_for(self.base_url, self.proxy))
+            unread = Completion(text="", calls=failed_calls(refusal.reply), model=self.model)
+            return UnreadableReply(refusal.line, keys.hide_in(unread))
         return refusal.error
 
     async def _try_once(
@@ -298,7 +315,8 @@ class Endpoint(Model):
     def _status_error(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
         """The error for an unsuccessful reply; if it may be about the conversation, that is yet to be decided."""
         error = self._refusal_error(status, line, after, reply)
-        return RefusedRequest(line, error, status, reply) if status in ABOUT_REQUESTS else error
+        about_request = status in ABOUT_REQUESTS or stated_verdict(status, reply) == "reply"
+        return RefusedRequest(line, error, status, reply) if about_request else error
 
     def _refusal_error(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
         """The error for an unsuccessful reply, judged by its status."""
