@@ -162,14 +162,17 @@ def test_what_a_host_puts_beside_a_call_goes_back_with_it() -> None:
     assert on((calls(call("{}")),), once) == [{**call("{}"), "signed": 7}]
 
 
-def test_a_host_that_refuses_strict_tools_is_asked_for_loose_ones() -> None:
-    said = {"error": {"message": "tools.0.custom.strict: Extra inputs are not permitted"}}
-    handler = refuses(lambda body: said if "strict" in body["tools"][0]["function"] else None)
-    with pytest.warns(EndpointWarning, match="does not accept strict"):
+@each("field, said", [
+    ("strict", "tools.0.custom.strict: Extra inputs are not permitted"),
+    ("additionalProperties", "Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters'"),
+])  # fmt: skip
+def test_a_host_that_refuses_narrow_tools_is_asked_for_wider_ones(field: str, said: str) -> None:
+    handler = refuses(lambda body: {"error": {"message": said}} if field in json.dumps(body["tools"]) else None)
+    with pytest.warns(EndpointWarning, match=f"does not accept {field}"):
         c, server, _ = ask(handler, sampling=ASKED)
-    assert (c.unsent, len(server.requests)) == (("strict",), 2)
-    c, server, _ = ask(handler, sampling=ASKED, omit=("strict",))
-    assert (c.unsent, len(server.requests)) == (("strict",), 1)
+    assert (c.unsent, len(server.requests)) == ((field,), 2)
+    c, server, _ = ask(handler, sampling=ASKED, omit=(field,))
+    assert (c.unsent, len(server.requests)) == ((field,), 1)
 
 
 KEY = "sk-very-secret-0123456789"

@@ -149,11 +149,13 @@ def _is_about_value(part: Mapping[str, Any]) -> bool:
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The names that endpoints use for the token limit. One of them is always sent."""
+OF_TOOLS = ("additionalProperties", "strict")
+"""Fields of a tool and of its schema, which only narrow what a model may write."""
 OMITTABLE = (
-    "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "strict", "temperature", "tool_choice", "top_p",
+    *OF_TOOLS, "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p",
 )  # fmt: skip
-"""Fields that the configuration may leave out; `strict` is one of each tool. `logprobs` is never left out
-automatically, because the caller needs the values."""
+"""Fields that the configuration may leave out. `logprobs` is never left out automatically, because the caller needs the
+values."""
 _OF_ITSELF = frozenset(OMITTABLE) - {"logprobs"}
 DEMANDABLE = ("content", "reasoning_content")
 """Fields of messages with tool calls that only some endpoints demand. A request as configured has both, and every form
@@ -219,19 +221,26 @@ class RequestForm:
 
 
 def field_names(body: Mapping[str, Any]) -> set[str]:
-    """The names of the fields of a request that may be refused: its own, and `strict`, which is one of its tools."""
-    return {*body, *(name for tool in body.get("tools", ()) for name in tool["function"] if name == "strict")}
+    """The names of the fields of a request that may be refused: its own, and those of its tools in `OF_TOOLS`."""
+    parts = [part for tool in body.get("tools", ()) for part in (tool["function"], tool["function"]["parameters"])]
+    return {*body, *(name for name in OF_TOOLS if any(name in part for part in parts))}
 
 
 def leave_out(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """The request without these fields."""
     left = {name: value for name, value in body.items() if name not in names}
-    if "strict" in names and "tools" in left:
-        left["tools"] = [
-            {**tool, "function": {name: value for name, value in tool["function"].items() if name != "strict"}}
-            for tool in left["tools"]
-        ]
+    if "tools" in left and not set(OF_TOOLS).isdisjoint(names):
+        left["tools"] = [_narrow_less(tool, names) for tool in left["tools"]]
     return left
+
+
+def _narrow_less(tool: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A tool without these fields of `OF_TOOLS`."""
+    described, schema = (
+        {name: value for name, value in part.items() if name not in OF_TOOLS or name not in names}
+        for part in (tool["function"], tool["function"]["parameters"])
+    )
+    return {**tool, "function": {**described, "parameters": schema}}
 
 
 def missing_fields(reply: bytes, sent: Mapping[str, Any]) -> frozenset[str]:
