@@ -306,6 +306,20 @@ def test_calls_are_read_in_the_form_of_the_template(form: str, text: str, read: 
     assert chat_of(form).with_tools((TOOL,)).read_calls(text) == read
 
 
+CALL = f"<tool_call>{LEFT}</tool_call>"
+
+
+@each("text, opened, cut, read", [
+    (f"<think>Left? {CALL} No.</think> {CALL}", "", False, READ),
+    (f"<think>Left? {CALL} No.</think> I wait.", "", False, ()),
+    (f"Left? {CALL} No.</think> {CALL}", "<think>", False, READ),
+    (f"Left? {CALL} No", "<think>", True, ()),
+    (f"<think>Left? {CALL}", "", True, ()),
+])  # fmt: skip
+def test_a_call_that_is_only_considered_is_none(text: str, opened: str, cut: bool, read: tuple[ToolCall, ...]) -> None:
+    assert chat_of(HERMES).with_tools((TOOL,)).read_calls(text, opened, cut=cut) == read
+
+
 def test_a_template_without_tools_or_with_another_form_is_refused() -> None:
     with pytest.raises(UserError, match="shows no tools"):
         chat_of(HERMES, head="").with_tools((TOOL,))
