@@ -222,8 +222,10 @@ def test_a_conversation_of_calls_may_be_too_long() -> None:
     on((long,), once)
 
 
-def test_a_malformed_call_is_a_reply() -> None:
-    c, server, _ = ask(says(None, "function_call_filter: MALFORMED_FUNCTION_CALL"), sampling=ASKED)
+@each("called", [[], [call('{"action": "left"}')]])
+def test_a_malformed_call_is_a_reply(called: list[object]) -> None:
+    malformed = says(None, "function_call_filter: MALFORMED_FUNCTION_CALL", tool_calls=called)
+    c, server, _ = ask(malformed, sampling=ASKED)
     assert (c.calls, c.finish, c.usage.completion, len(server.requests)) == ((ToolCall("", ""),), "stop", 3, 1)
 
 

@@ -102,7 +102,7 @@ def read_completion(
     reasoning = _read_reasoning(message)
     if refusal and not text:
         finish = "filter"
-    calls = read_tool_calls(message.get("tool_calls")) or ((ToolCall("", ""),) if spoilt else ())
+    calls = (ToolCall("", ""),) if spoilt else read_tool_calls(message.get("tool_calls"))
     if text is None and refusal is None and finish == "stop" and not reasoning and not calls:
         raise ValueError("no content")
     return Completion(
