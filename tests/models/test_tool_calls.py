@@ -81,6 +81,12 @@ def test_whatever_is_called_is_read(called: list[object], read: tuple[ToolCall, 
     assert (c.text, c.calls) == ("I go left.", read)
 
 
+@each("arguments, limit, finish", [('{"act', 3, "length"), ('{"act', 4, "stop"), ("{}", 3, "stop")])
+def test_a_cut_call_counts_as_cut_whatever_the_host_says(arguments: str, limit: int, finish: str) -> None:
+    c, _, _ = ask(calls(call(arguments)), sampling=Sampling(max_new_tokens=limit, tools=(TOOL,)))
+    assert (c.usage.completion, c.finish) == (3, finish)
+
+
 def test_a_host_that_refuses_to_be_told_to_call_is_asked_without() -> None:
     refuses = reply('{"error": {"message": "Unknown parameter", "param": "parallel_tool_calls"}}', 400)
     with pytest.warns(EndpointWarning, match="does not accept parallel_tool_calls"):

@@ -140,6 +140,8 @@ class Http(Endpoint):
         cut = sampling.cut_at_stop(completed.text) if "stop" in unsent else None
         if cut is not None:  # the endpoint did not get the stop words
             completed = replace(completed, text=cut, finish="stop")
+        if _is_cut_call(completed, sampling):
+            completed = replace(completed, finish="length")
         return replace(completed, unsent=unsent) if unsent else completed
 
     async def _send_adapting(
@@ -295,6 +297,11 @@ def _messages_to_send(messages: Sequence[Message], *, by_tools: bool = False) ->
         else:
             sent.append(dict(shown))
     return sent
+
+
+def _is_cut_call(c: Completion, sampling: Sampling) -> bool:
+    """Whether the token limit cut a call. Some hosts say `tool_calls` of every reply with one, however it ended."""
+    return c.usage.completion >= sampling.max_new_tokens and any(call.fields is None for call in c.calls)
 
 
 def _strict_tool(tool: Tool) -> dict[str, Any]:
