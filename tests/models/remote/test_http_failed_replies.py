@@ -162,8 +162,10 @@ def test_counts_of_tokens(told: object, read: int) -> None:
     ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}, (10, 3, 0)),
     ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 3}, (10, 3, 0)),
     ({"completion_tokens": 3, "total_tokens": 13}, (0, 3, 0)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "cached_tokens": 8}, (10, 3, 8)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "prompt_cache_hit_tokens": 8}, (10, 3, 8)),
 ])  # fmt: skip
-def test_reasoning_that_only_the_total_counts_was_sampled(usage: dict[str, int], read: tuple[int, int, int]) -> None:
+def test_counts_of_other_dialects(usage: dict[str, int], read: tuple[int, int, int]) -> None:
     assert ask(reply(json.dumps({**json.loads(chat("x")), "usage": usage})))[0].usage == read
 
 

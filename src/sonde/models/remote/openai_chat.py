@@ -49,6 +49,8 @@ _SPOILT, _CALLS = frozenset({"malformed", "unexpected"}), frozenset({"function",
 """Words of which a finish reason has one each if the model wrote an unusable call: `MALFORMED_FUNCTION_CALL`."""
 
 
+_CACHED = ("cached_tokens", "prompt_cache_hit_tokens")
+"""Names of the number of cached tokens outside of the details of a prompt (Moonshot, SGLang; DeepSeek)."""
 _OF_CALLS = ("function", "id", "index", "type")
 """Fields of a call that the protocol knows."""
 
@@ -259,8 +261,9 @@ def read_usage(reported: Mapping[str, Any]) -> Usage:
     prompt, completion, total = (
         _read_count(reported.get(f"{name}_tokens")) for name in ("prompt", "completion", "total")
     )
-    cached = _read_count(as_mapping(reported.get("prompt_tokens_details")).get("cached_tokens"))
-    return Usage(prompt, max(completion, total - prompt) if prompt else completion, cached)
+    details = as_mapping(reported.get("prompt_tokens_details"))
+    cached = (details.get("cached_tokens"), *(reported.get(name) for name in _CACHED))
+    return Usage(prompt, max(completion, total - prompt) if prompt else completion, max(map(_read_count, cached)))
 
 
 def _read_count(value: object) -> int:
