@@ -265,7 +265,8 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "usage": list(c.usage),
         **({"unsent": list(c.unsent)} if c.unsent else {}),
     }
-    seldom = {"open_mark": c.open_mark, "calls": [call._asdict() for call in c.calls], "call_defect": c.call_defect}
+    calls = [{name: value for name, value in call._asdict().items() if value or name != "extra"} for call in c.calls]
+    seldom = {"open_mark": c.open_mark, "calls": calls, "call_defect": c.call_defect}
     return row | {name: value for name, value in seldom.items() if value}
 
 
