@@ -214,6 +214,8 @@ class Episode(NamedTuple):
         """The replayed episode at its beginning and after every act."""
         if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("trajectory", trajectory, "a Trajectory, such as one of Run.load(folder)")
+        if trajectory.env.get("name") != env.config["name"]:
+            raise ReplayError(f"recorded on {trajectory.env.get('name')}, this is {env.config['name']}")
         if trajectory.version != env.spec.version:
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
