@@ -93,6 +93,11 @@ def test_an_assignment_can_name_the_agent(given: str) -> None:
     assert "entropy" in run("eval", "mastermind", "-n", "1", "-k", "1", "--gains", "-o", given).splitlines()[2]
 
 
+def test_an_environment_given_twice_is_played_and_shown_once() -> None:
+    shown = run("eval", "mastermind", "mastermind", "--agent", "random", "-n", "1", "-k", "1", "--no-gains")
+    assert [line.split()[0] for line in shown.splitlines()].count("mastermind") == 1
+
+
 @each(
     "args, says",
     [

@@ -294,7 +294,7 @@ class EvalCommand(PlayOptions):
     def _chosen_environments(self) -> Sequence[tuple[str | None, str | None]]:
         """The environments to play, each with its preset; None leaves it to the configuration file."""
         if self.suite is None:
-            return [(env, self.preset) for env in self.envs or (None,)]
+            return [(env, self.preset) for env in dict.fromkeys(self.envs or (None,))]
         if self.preset:
             raise UserError("--suite: allowed: without --preset, which it sets")
         forms = suite_environments(self.suite)
