@@ -135,3 +135,9 @@ def test_a_record_that_was_read_cannot_be_changed() -> None:
     for part in (again.env, again.policies, again.tags, act.told, act.rewards, act.info):
         with pytest.raises(TypeError, match="read-only"):
             part["x"] = 1  # type: ignore[index]
+
+
+def test_a_record_of_another_environment_is_named() -> None:
+    played = record_actions(Action("<Answer>0427</Answer>"))
+    with pytest.raises(ReplayError, match="recorded on mastermind, this is wordle"):
+        Episode.replay(sonde.make("wordle"), played)
