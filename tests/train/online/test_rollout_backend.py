@@ -23,7 +23,6 @@ from sonde.train.curriculum import Choice
 from sonde.train.model_io import load_model
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.groups import plan_tasks
-from sonde.train.online.rollout_backend import BackgroundPlay
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
@@ -73,6 +72,8 @@ def evaluated(folder: Path, env: Env[Any, Any], seed: int, template: Any, **opti
 
 
 def test_play_in_the_background_is_stopped_or_has_ended_already() -> None:
+    from sonde.train.online.rollout_backend import BackgroundPlay
+
     async def wait(seconds: float) -> str:
         await asyncio.sleep(seconds)
         return "played"

@@ -152,7 +152,7 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 OF_TOOLS = ("additionalProperties", "strict")
 """Fields of a tool and of its schema, which only narrow what a model may write."""
 OMITTABLE = (
-    *OF_TOOLS, "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p",
+    "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p", *OF_TOOLS,
 )  # fmt: skip
 """Fields that the configuration may leave out. `logprobs` is never left out automatically, because the caller needs the
 values."""
