@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,13 +55,13 @@ def test_errors(tmp_path: Path) -> None:
 
 def test_tasks_of_the_puzzles_are_read_and_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # runs go to the folder `runs`
-    file, to = tmp_path / "published.jsonl", str(tmp_path / "tasks.json")
+    file, to = tmp_path / "published.jsonl", str(tmp_path / "my tasks.json")
     rows = [{"seen": [[1, 2], [3, 1]], "unseen": [[1.5, 2.5], [3.0, 1.0]], "taste": [w, 0.9]} for w in (0.0, 0.4)]
     file.write_text("\n".join(map(json.dumps, rows)))
     asked = ("dataset", "mtp", "movie_recommendation", "--from", str(file), "--out", to)
     shown = run(*asked, "--name", "weights=taste")
-    assert "movie_recommendation: 2 tasks" in shown and "-o env.weights=[0.0,0.9]" in shown and to in shown
-    command = json.loads(run(*asked, "--name", "weights=taste", "--json"))["command"].split()[1:]
+    assert "movie_recommendation: 2 tasks" in shown and "-o 'env.weights=[0.0,0.9]'" in shown and to in shown
+    _, *command = shlex.split(json.loads(run(*asked, "--name", "weights=taste", "--json"))["command"])
     (played,) = json.loads(run(*command, "--agent", "random", "-k", "1", "--json"))
     assert played["n_tasks"] == 2 and played["env"]["attributes"] == 2
     assert "weights: no 'weights'; there: seen, unseen, taste" in failure(*asked)

@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sonde
+from sonde import cli
+from sonde.cli import app as app_module
 from sonde.runs.store import Run
 from tests.cases import each
 
-from .invoke import failure, invoke
+from .invoke import failure, invoke, run
 from .test_cli import process, write_config
 
 COLUMNS = 80
@@ -43,7 +46,10 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["eval", "maze", "--agent", "sonde-tiny-maze"], "--agent: got 'sonde-tiny-maze', a model: say --model sonde"),
         (["eval", "maze", "--agent", "http:x"], "--agent: got 'http:x', a model: say --model http:x; allowed: "),
         (["eval", "mastermind"], "--model: agent 'llm' needs one, for example --model smollm2"),
-        (["eval", "--agent", "random"], "config: missing env"),
+        (["eval", "--agent", "random"], "env: missing; name one, as in `sonde eval wordle`"),
+        (["eval"], "env: missing"),
+        (["eval", "maze", "-o", "seats.agent.name=random"], "seats.agent.name: got 'random', allowed: the kind"),
+        ([*RANDOM, "-o", "seats.user.name=answerer"], "such as users:answerer"),
         (["eval", "mastermind", "--model", "nope"], "--model: got 'nope', allowed: "),
         (["eval", "mastermind", "--model", "http:x"], "needs --base-url"),
         (["eval", "mastermind", "--model", "fake", "-o", "seats.agent.model.latency=-1"], "latency: got -1"),
@@ -52,6 +58,7 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         ([*RANDOM, "--temperature", "1"], "agents:random: unknown name 'temperature'"),
         ([*RANDOM, "--preset", "x"], "mastermind: preset: unknown name 'x'; known: paprika"),
         ([*RANDOM, "-k", "x"], "'-k'"),
+        (["prompts", "mastermindd"], "environment or agent: unknown name 'mastermindd' (did you mean 'mastermind'?)"),
         ([*RANDOM, "-n", "501"], "n_tasks: got 501, allowed: 1 to 500 for mastermind, split test"),
         ([*RANDOM, "--bogus"], "--bogus"),
         ([*RANDOM, "-o", "env.lenght=4"], "unknown name 'lenght' (did you mean 'length'?)"),
@@ -73,6 +80,62 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
 def test_a_mistake_is_named(args: list[str], says: str) -> None:
     assert says in " ".join(re.sub(r"[│╭╮╰╯─]", " ", failure(*args)).split())
     assert not Path("runs").exists(), "nothing is written before everything is known to be right"
+
+
+def test_a_config_that_names_a_policy_without_its_kind_is_told_so() -> None:
+    Path("run.yaml").write_text("env: {name: mastermind}\nseats: {agent: {name: entropy}}\n", "utf-8")
+    assert "seats.agent.name: got 'entropy', allowed: " in (said := failure("eval", "--config", "run.yaml"))
+    assert said.endswith("such as agents:entropy")
+
+
+@each("given", ["seats.agent.name=agents:entropy", "seats.agent=agents:entropy", "seats.agent={name: agents:entropy}"])
+def test_an_assignment_can_name_the_agent(given: str) -> None:
+    assert "entropy" in run("eval", "mastermind", "-n", "1", "-k", "1", "--gains", "-o", given).splitlines()[2]
+
+
+def test_an_environment_given_twice_is_played_and_shown_once() -> None:
+    shown = run("eval", "mastermind", "mastermind", "--agent", "random", "-n", "1", "-k", "1", "--no-gains")
+    assert [line.split()[0] for line in shown.splitlines()].count("mastermind") == 1
+
+
+@each(
+    "args, says",
+    [
+        (["eval", "mastermind", "-n", "five"], "sonde: Invalid value for '--tasks' / '-n': "),
+        (["play", "mastermind", "--task", "five"], "sonde: Invalid value for '--task': "),
+    ],
+)
+def test_a_value_of_another_type_is_shown(
+    args: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["sonde", *args])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.startswith(says) and "'five'" in said
+
+
+@each(
+    "command, says",
+    [
+        ("view", "sonde: interrupted\n"),
+        ("eval", "sonde: interrupted; what was finished is kept, the same command continues\n"),
+        ("train", "sonde: interrupted; what was finished is kept, the same command with --resume continues\n"),
+    ],
+)
+def test_an_interrupt_promises_only_what_is_kept(
+    command: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["sonde", command])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(app_module, "app", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, says)
 
 
 @pytest.mark.thorough

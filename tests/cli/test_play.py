@@ -94,6 +94,11 @@ def test_the_first_words_of_an_answer_may_be_left_out() -> None:
     assert "I need the word reveal" in text, "nothing else is done to a cell"
 
 
+def test_words_may_be_left_out_of_answers_that_only_this_turn_has() -> None:
+    text = play("west\nfridge\n", "text_nav", "--task", "1")
+    assert "Try again" not in text and "3/" in text
+
+
 def test_a_rule_may_be_typed_as_its_eight_states() -> None:
     env = sonde.make("cellular_automata")
     rule = env.tasks("test")[2].hidden["rule"]

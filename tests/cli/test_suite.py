@@ -151,7 +151,8 @@ def test_each_environment_gets_the_player_that_has_the_role_there() -> None:
         (["--suite", "mpt"], "suite: unknown name 'mpt' (did you mean 'mtp'?); known: "),
         (["--suite", "mtp", "--preset", "mtp"], "--suite: allowed: without --preset"),
         (["wordle", "--suite", "mtp"], "environment of suite mtp: unknown name 'wordle'"),
-        (["--agent", "floor"], "--agent: got 'floor', allowed: only where the environment is named"),
+        (["--agent", "floor"], "env: missing; name one"),
+        (["--agent", "floor", "-o", "env.name=maze"], "--agent: got 'floor', allowed: only where"),
     ],
 )
 def test_a_mistake_is_named_and_plays_nothing(args: list[str], says: str) -> None:

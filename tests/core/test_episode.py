@@ -36,6 +36,7 @@ from sonde.core import (
     advance_to_agent,
 )
 from sonde.evaluation.information_gain import compute_information
+from tests.cases import each
 
 
 class State(NamedTuple):
@@ -192,6 +193,28 @@ def test_another_seat_may_end_the_episode() -> None:
 def test_an_end_without_an_outcome_is_a_defect() -> None:
     with pytest.raises(ContractError, match="nobody is to act, but the last step had no outcome"):
         begin_episode().step("tell nobody")
+
+
+@each(
+    "stepped, says",
+    [
+        (None, "step: got None, allowed: a Step"),
+        (Step(State(4, 1, AGENT), "Yes!"), "step.told: got 'Yes!', allowed: a mapping"),  # type: ignore[arg-type]
+        (Step(State(4, 1, AGENT), rewards=1.0), "step.rewards: got 1.0, allowed: a mapping"),  # type: ignore[arg-type]
+        (Step(State(4, 1, "guest")), "to_act: got 'guest', allowed: a seat of the spec .agent, host."),
+    ],
+)
+def test_a_step_of_another_form_is_a_defect(stepped: Any, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ep = begin_episode()
+    with monkeypatch.context() as patched, pytest.raises(ContractError, match=says):
+        patched.setattr(Parley, "step", lambda *_: stepped)
+        ep.step("4")
+
+
+def test_the_first_seat_is_one_of_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Parley, "to_act", lambda *_: "player")
+    with pytest.raises(ContractError, match=r"to_act: got 'player', allowed: a seat of the spec .agent, host."):
+        Episode.begin(ENV, ENV.task(4))
 
 
 def test_an_unreadable_answer_cut_by_the_token_limit_is_flagged() -> None:

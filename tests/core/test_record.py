@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sonde
-from sonde.core import Action, Completion, Episode, Outcome, ReplayError, Trajectory, Usage
-from sonde.core.record import SCHEMA
+from sonde.core import Action, Completion, Episode, Outcome, ReplayError, Trajectory, Usage, UserError
+from sonde.core.record import SCHEMA, check_record
 
 TEXT = st.text(max_size=20)
 COMPLETION = st.builds(
@@ -87,6 +87,23 @@ def test_a_record_names_everything_needed_to_play_again() -> None:
     assert row["tags"] == {"note": "x"}
 
 
+def test_every_seed_and_sample_of_an_episode_can_be_recorded() -> None:
+    env = sonde.make("mastermind")
+    most = {"seed": 2**64 - 1, "sample": 2**63 - 1}
+    row = Episode.begin(env, env.task("0427"), **most).step("x").to_trajectory().to_json()
+    check_record(row)
+    for name, value in most.items():
+        for wrong in (-1, value + 1):
+            with pytest.raises(UserError, match=f"record: {name}: got {wrong}, allowed: 0 to {value}"):
+                check_record({**row, name: wrong})
+
+
+def test_a_turn_has_an_act() -> None:
+    row = record_actions(Action("x")).to_json()
+    with pytest.raises(UserError, match=r"record: turns\[1\]: got no acts, allowed: the agent's"):
+        check_record({**row, "turns": [*row["turns"], []]})
+
+
 def test_a_newer_schema_is_refused() -> None:
     row = record_actions(Action("x")).to_json()
     with pytest.raises(ReplayError, match=f"schema {SCHEMA + 1} is newer"):
@@ -118,3 +135,9 @@ def test_a_record_that_was_read_cannot_be_changed() -> None:
     for part in (again.env, again.policies, again.tags, act.told, act.rewards, act.info):
         with pytest.raises(TypeError, match="read-only"):
             part["x"] = 1  # type: ignore[index]
+
+
+def test_a_record_of_another_environment_is_named() -> None:
+    played = record_actions(Action("<Answer>0427</Answer>"))
+    with pytest.raises(ReplayError, match="recorded on mastermind, this is wordle"):
+        Episode.replay(sonde.make("wordle"), played)

@@ -116,6 +116,18 @@ def test_a_plug_in_that_is_not_there_is_an_error(name: str) -> None:
         make(name)
 
 
+@each(
+    "name, says",
+    [
+        ("wordle:lmrl", "name: got 'wordle:lmrl', allowed: 'wordle', and its preset as preset='lmrl'"),
+        ("agent:random", "cannot be loaded .* .did you mean 'agents'"),
+    ],
+)
+def test_a_preset_or_a_kind_in_the_wrong_form_is_explained(name: str, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        make(name)
+
+
 def test_a_plug_in_must_be_something_that_can_be_configured() -> None:
     with pytest.raises(UserError, match="not a class derived from Env, Policy, Model or Objective"):
         make(f"{HERE}:Plain")

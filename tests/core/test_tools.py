@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -128,6 +129,22 @@ def test_an_agent_that_calls_wins_is_recorded_and_replayed() -> None:
     assert again.turns[0].acts[0].action.completions[0].calls == completion.calls
     assert Episode.replay(sonde.make("wordle"), again).outcome == played.outcome
     assert count_defects(played).bad_calls == 0
+
+
+@each("context", ("full", "last:1", "told", "render"))
+def test_a_defect_is_explained_whatever_is_shown_of_the_history(context: str) -> None:
+    env = sonde.make("maze", preset="pairs")
+    agent = LLM(
+        model=Fake(script=("I think.", *written('{"name": "act", "arguments": {"action": "up"}}'))),
+        tools=True,
+        context=context,
+    )
+    ep = Episode.begin(env, env.tasks("test")[0])
+    assert "called no tool" not in agent.build_prompt(ep.view())[-1].content
+    ep = ep.step(asyncio.run(agent.act(ep.view())))
+    shown = [message.content for message in agent.build_prompt(ep.view())]
+    assert sum("called no tool" in text for text in shown) == 1
+    assert "called no tool" in shown[-1] and "You act by calling the tool act" in shown[0]
 
 
 @each(

@@ -61,6 +61,13 @@ def test_an_episode_that_does_not_replay_is_an_error_from_any_process(monkeypatc
         list(score_trajectories(ENV, played, processes=2))
 
 
+def test_an_iterator_of_episodes_loses_none_of_which_some_are_known(tmp_path: Path) -> None:
+    list(score_trajectories(ENV, record_run(tmp_path, 1), folder=tmp_path))
+    run = record_run(tmp_path, 3)
+    found = {t.id: known for t, known in score_trajectories(ENV, iter(run), folder=tmp_path)}
+    assert len(found) == len(run) == 6 and found == measure_each(ENV, run)
+
+
 def test_information_is_kept_beside_the_run_and_read_again(tmp_path: Path) -> None:
     run = record_run(tmp_path / "run")
     first = {t.id: known for t, known in score_trajectories(ENV, run, folder=run.folder)}

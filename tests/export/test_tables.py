@@ -138,7 +138,7 @@ def test_hostile_text_stays_one_cell(tmp_path: Path) -> None:
     write_tables([run.folder], tmp_path / "out", ("csv", "jsonl"))
     with (tmp_path / "out" / "episodes.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
-    assert row["error"] == 'WorldError: a "b",\n\r? c' and row["outcome"] == "error"
+    assert row["error"] == 'WorldError: a "b",\n\r\ufffd c' and row["outcome"] == "error"
     assert json.loads((tmp_path / "out" / "episodes.jsonl").read_text("utf-8"))["error"] == row["error"]
 
 

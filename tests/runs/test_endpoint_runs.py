@@ -50,7 +50,7 @@ def test_a_result_lists_ignored_settings(tmp_path: Path) -> None:
     run = Run.load(tmp_path / "run")
     assert {c.unsent for t in run for act in t.acts for c in act.action.completions} == {("min_p",)}
     saved = json.loads((tmp_path / "run" / "endpoints-0.json").read_text())
-    assert saved == {f"m at {server.url}": {"omitted": ["min_p"], "limit": "", "below": ""}}
+    assert saved == {f"m at {server.url}": {"omitted": ["min_p"], "limit": "", "below": "", "demanded": []}}
 
 
 def test_a_run_that_goes_on_asks_as_it_did_before(tmp_path: Path) -> None:

@@ -31,6 +31,15 @@ class PlainTokenizer(FakeTokenizer):
         return super().encode(text, add_special_tokens=False)
 
 
+class BeginningTokenizer(PlainTokenizer):
+    """One that puts a mark before a text, as Llama's does."""
+
+    bos_token = next(mark for mark, i in MARKS.items() if i != END)
+
+    def encode(self, text: str, add_special_tokens: bool) -> list[int]:
+        return super().encode(f"{self.bos_token}{text}" if add_special_tokens else text, False)
+
+
 def chat() -> Chat:
     return Chat(PlainTokenizer(), label="fake", template={})
 
@@ -71,6 +80,13 @@ def test_every_form_of_demonstrations() -> None:
 
 def _is(got: object, wanted: object) -> None:
     assert got == wanted
+
+
+@each("prompt", ["a", f"{BeginningTokenizer.bos_token}a"])
+def test_a_text_begins_once(prompt: str) -> None:
+    rows = [{"prompt": prompt, "completion": "bc"}]
+    (sample,) = read_items("share", [Records("x", rows)], Chat(BeginningTokenizer(), label="fake", template={})).items
+    assert isinstance(sample, Sample) and text_of(sample, trained=False) == "|abc."
 
 
 def test_a_plain_text_has_no_template() -> None:

@@ -14,7 +14,15 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from sonde.train.model_io import base_dtype, convert_folder, convert_model, load_model, merge_adapter
+from sonde.train.model_io import (
+    attach_adapter,
+    base_dtype,
+    convert_folder,
+    convert_model,
+    load_model,
+    merge_adapter,
+    save_folder,
+)
 from sonde.train.objectives.sft import SFT
 from sonde.train.settings import LoraSettings, TrainSettings
 
@@ -117,3 +125,21 @@ def test_a_folder_that_processes_wrote_together_is_converted_in_its_place(tmp_pa
     assert [*tmp_path.iterdir()] == [folder]
     for p, q in zip(again.parameters(), whole.parameters(), strict=True):
         assert torch.equal(p, q.to(torch.bfloat16))
+
+
+@pytest.mark.filterwarnings("ignore:.*tie_word_embeddings")
+@pytest.mark.parametrize("targets", [("lm_head",), ("lm_head", "embed_tokens"), ("q_proj",)])
+def test_a_head_that_shares_its_weights_is_merged_alone(tmp_path: Path, targets: tuple[str, ...]) -> None:
+    pytest.importorskip("peft")
+    trained = attach_adapter(tiny_model(), LoraSettings(r=2, targets=targets), seed=0).eval()
+    with torch.no_grad():
+        for name, p in trained.named_parameters():
+            if "lora_" in name:
+                p.normal_(0, 0.5)
+        ids = torch.tensor([[5, 6, 7]])
+        wanted = trained(ids).logits
+        save_folder(merged := merge_adapter(trained), tiny_tokenizer(), tmp_path)
+        again, _ = load_model(str(tmp_path))
+        for plain in (merged, again.eval()):
+            assert torch.allclose(plain(ids).logits, wanted, atol=1e-4)
+    assert again.config.tie_word_embeddings == ("lm_head" not in targets)

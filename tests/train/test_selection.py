@@ -25,6 +25,7 @@ from sonde.train.selection import (
     SFTRule,
     ShareRule,
     compute_statistics,
+    count_share,
     env_limits,
     episode_cost,
     first_reveal,
@@ -126,6 +127,13 @@ def test_of_equal_returns_every_task_has_its_share() -> None:
     assert top_share(wins, 4 / 9) == [(0, 0), (0, 1), (1, 1), (2, 0)]
     assert top_share([[2.0, 1.0, 3.0], [1.0, 2.5]], 0.4) == [(0, 2), (1, 1)]
     assert top_share([], 0.5) == top_share([[], []], 0.5) == []
+
+
+def test_a_share_that_is_a_whole_number_is_not_rounded_up() -> None:
+    """0.07 * 100 is above 7 in floating point."""
+    hundredths = ((k, n) for k in range(1, 101) for n in range(300))
+    assert all(count_share(k / 100, n) == -(-k * n // 100) for k, n in hundredths)
+    assert len(top_share([[float(i) for i in range(100)]], 0.07)) == 7
 
 
 def earned(sample: int, reward: float, outcome: Outcome = LOSS) -> Trajectory:

@@ -83,7 +83,10 @@ class LLM(ChatAgent):
 
     def render_history(self, view: View) -> tuple[Message, ...]:
         history = super().render_history(view)
-        return _announce_tool(_explain_defects(history, view.tool), view.tool) if self.tools else history
+        if not self.tools:
+            return history
+        unseen = view.messages[-2:-1] if self.context in ("render", "told") else ()  # the reply before the only message
+        return _announce_tool(_explain_defects((*unseen, *history), view.tool)[len(unseen) :], view.tool)
 
     def render_message(self, message: Message) -> Message:
         if self.tools and message.completion and not self.keep_thinking:  # as written, beside the calls

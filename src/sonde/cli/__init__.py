@@ -19,16 +19,21 @@ from sonde.core import Halted, SondeError
 
 FAILED = 1
 INTERRUPTED = 130
+CONTINUING = {
+    **dict.fromkeys(("dataset", "elicit", "eval", "paprika", "rollout"), "the same command"),
+    "train": "the same command with --resume",
+}
+"""Commands that keep what they finished before an interrupt, and what continues each."""
 
 
 def main() -> None:
     """Entry point of the `sonde` command."""
-    from .app import app
-    from .terminal import replace_unshowable
-
-    replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
     warnings.showwarning = _print_warning
     try:
+        from .app import app
+        from .terminal import replace_unshowable
+
+        replace_unshowable(sys.stdin, sys.stdout, sys.stderr)
         status = app(standalone_mode=False)
     except Halted as e:
         _exit_with_message(str(e), FAILED)
@@ -45,8 +50,9 @@ def main() -> None:
     except Exception as e:
         _report_usage_error(e)
     if status == INTERRUPTED:  # some versions of typer return this status, others raise
-        again = "the same command with --resume" if sys.argv[1:2] == ["train"] else "the same command"
-        _exit_with_message(f"interrupted; what was finished is kept, {again} continues", INTERRUPTED)
+        again = CONTINUING.get("".join(sys.argv[1:2]))
+        kept = f"; what was finished is kept, {again} continues" if again else ""
+        _exit_with_message(f"interrupted{kept}", INTERRUPTED)
     raise SystemExit(status if isinstance(status, int) else 0)
 
 
@@ -68,6 +74,8 @@ def _report_usage_error(error: Exception) -> NoReturn:
     if shown is None:
         raise error
     text, context = str(shown()), getattr(error, "ctx", None)
+    if (refused := getattr(error.__cause__, "errors", None)) is not None:  # newer typer leaves out what it got
+        text += f", got {refused()[0]['input']!r}"
     known = getattr(context and context.command, "list_commands", None)
     if known is not None and text.startswith("No such command"):
         text += f" Allowed: {', '.join(known(context))}."

@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
@@ -240,14 +240,13 @@ def _play_with_loop(
 
 def _play_game(loop: asyncio.Runner, ep: Episode, others: Mapping[str, AnyPolicy], out: Console) -> Episode:
     """Play to the end; the finished episode."""
-    answers: Sequence[str] = ep.env.actions(ep.state) or ()
     start = ep.filter()
     while ep.to_act is not None:
         line = out.input(f"[bold cyan]{len(ep.turns) + 1}/{ep.env.spec.max_turns}[/] > ").strip()
         if line in ("?", "!"):
             _show_help(ep, line, out)
         elif line:
-            said = ep.step(parse_input(line, answers, ep.env.spec, ep.env.say))
+            said = ep.step(parse_input(line, ep.env.actions(ep.state) or (), ep.env.spec, ep.env.say))
             if (why := rejection_reason(said)) is not None:
                 out.print(Text(f"{why[:1].upper()}{why[1:]}. Try again; this costs nothing.", style="yellow"))
                 continue

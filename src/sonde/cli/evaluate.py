@@ -49,10 +49,11 @@ from .games import (
     check_tasks_files,
     env_config,
     fit_overrides,
+    is_about_env,
     partners_of,
     tasks_file_of,
 )
-from .overrides import apply_overrides
+from .overrides import apply_overrides, parse_assignment
 from .players import ROLES, agent_config, agent_in_role, model_seats
 from .progress import episode_progress, rescore_with_progress
 from .terminal import out, print_result, print_written
@@ -120,10 +121,14 @@ class PlayOptions(GameOptions):
         assignments and seats that `fit` it. The order of precedence: the options, the file, `defaults` for this
         environment (for the agent's policy those in `agent`). `settings` that are None are left out. `at_most`: fewer
         tasks than asked for are played, and no error."""
+        if not env and not any(is_about_env(given) for given in self.overrides or ()):
+            raise UserError(
+                "env: missing; name one, as in `sonde eval wordle`, or a --config with one; see `sonde list envs`"
+            )
         filed = self._config_with_models
         acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
-            acting, self.model, self.base_url, self.cache, file=filed.get("seats", {}).get(AGENT, {}),
+            acting, self.model, self.base_url, self.cache, file=_agent_named(self.overrides, filed),
             defaults={**_shipped_defaults(self.model, env), **agent},
             strict=self.strict, **{name: getattr(self, name) for name in SAMPLING},
         )  # fmt: skip
@@ -182,6 +187,17 @@ def _config_file(path: Path | None) -> dict[str, Json]:
     if not isinstance(agent, Mapping):
         raise invalid("config: seats.agent", agent, "a mapping")
     return found
+
+
+def _agent_named(overrides: Sequence[str] | None, config: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The agent's policy in a configuration, or the one that an assignment names in its place."""
+    policy = config.get("seats", {}).get(AGENT, {})
+    for path, value in map(parse_assignment, overrides or ()):
+        if path == ("seats", AGENT) and isinstance(value, Mapping):
+            policy = value
+        elif path == ("seats", AGENT, "name"):
+            policy = {**policy, "name": value}
+    return policy
 
 
 def with_seats(config: dict[str, Json], seats: Mapping[str, Json]) -> dict[str, Json]:
@@ -278,7 +294,7 @@ class EvalCommand(PlayOptions):
     def _chosen_environments(self) -> Sequence[tuple[str | None, str | None]]:
         """The environments to play, each with its preset; None leaves it to the configuration file."""
         if self.suite is None:
-            return [(env, self.preset) for env in self.envs or (None,)]
+            return [(env, self.preset) for env in dict.fromkeys(self.envs or (None,))]
         if self.preset:
             raise UserError("--suite: allowed: without --preset, which it sets")
         forms = suite_environments(self.suite)

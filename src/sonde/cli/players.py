@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sonde.core import EMPTY, Env, UserError, find, make, names
+from sonde.core import AGENT, EMPTY, Env, UserError, find, make, names
 from sonde.core.errors import nearest_hint
 from sonde.core.types import Json
 from sonde.models.files.fetch import fetchable_models
 from sonde.models.remote.providers import load_providers, provider_config
+from sonde.runs.run import check_policy_name
 
 from .games import env_and_preset
 
@@ -143,6 +144,7 @@ def agent_config(
     if agent is not None:
         _check_agent_name(agent)
     filed = file.get("name", "agents:llm")
+    check_policy_name(AGENT, filed)
     name = filed if agent is None else agent if ":" in agent else f"agents:{agent}"
     fields = getattr(find(name), "__dataclass_fields__", {})
     config: dict[str, Json] = {

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from sonde._util.folders import write_atomically
 from sonde.agents._shared.calls import ComposedAgent
-from sonde.core import Env, UserError, find, invalid, names
+from sonde.core import Env, UserError, find, invalid, names, unknown
 
 from .terminal import out, print_written
 
@@ -42,6 +42,8 @@ class PromptsCommand:
 
 def find_prompts(name: str) -> Mapping[str, Mapping[str, str]]:
     """The package's texts of an environment or an agent, by file."""
+    if ":" not in name and name not in (known := {*names("envs"), *names("agents")}):
+        raise unknown("environment or agent", name, known, see="sonde list")
     cls = find(name if name in names("envs") or ":" in name else f"agents:{name}")
     texts = cls.package_prompts() if issubclass(cls, Env | ComposedAgent) else {}
     if not texts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,9 @@ class PuzzlesCommand:
         opt.check_writable("--out", self.to)
         found = read_puzzles(self.game, self.file, _split_names(self.names or []))
         found.write_file(self.to)
-        command = " ".join(["sonde eval", self.game, "--tasks-file", str(self.to), *_spell_overrides(found.changes)])
+        command = shlex.join(
+            ["sonde", "eval", self.game, "--tasks-file", str(self.to), *_spell_overrides(found.changes)]
+        )
         data = {"game": self.game, "tasks": len(found.setups), "env": found.env.config, "command": command}
         if self.as_json:
             out.print_json(json.dumps(data))
@@ -65,5 +68,9 @@ def _split_names(given: list[str]) -> dict[str, str]:
 
 
 def _spell_overrides(changes: Mapping[str, Json]) -> list[str]:
-    """The settings as options of a command."""
-    return [f"-o env.{name}={json.dumps(value, separators=(',', ':'))}" for name, value in changes.items()]
+    """The settings as words of a command."""
+    return [
+        word
+        for name, value in changes.items()
+        for word in ("-o", f"env.{name}={json.dumps(value, separators=(',', ':'))}")
+    ]

@@ -243,13 +243,7 @@ class ReadCommand:
     outcome: Annotated[
         str | None, Option(help="Only episodes with this outcome: win, loss, out_of_turns, unreadable, error.")
     ] = None
-    reply: Annotated[
-        str | None,
-        Option(
-            help="Only episodes with such a reply: invalid, repeated, not_understood, not_known, truncated, "
-            "reasoning_only, refused."
-        ),
-    ] = None
+    reply: Annotated[str | None, Option(help=f"Only episodes with such a reply: {', '.join(DEFECTS)}.")] = None
     as_json: opt.JsonOpt = False
 
     def run(self) -> None:
@@ -268,7 +262,7 @@ def select_episodes(
     folder: Path, n: int, task: int | None, kind: str | None, reply: str | None = None
 ) -> Sequence[Trajectory]:
     """Up to `n` episodes of a run in order of task and sample, filtered by task, by outcome and by a reply with a
-    defect (`replies.DEFECTS`)."""
+    defect (`reply_defects.DEFECTS`)."""
     if n < 1:
         raise invalid("-n", n, "1 or more")
     run = Run.load(folder).trajectories

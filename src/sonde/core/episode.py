@@ -25,7 +25,7 @@ from .policy import AnyPolicy, EpisodePolicy, Policy, ProgramPolicy
 from .record import Trajectory
 from .registry import make
 from .seeding import Rng, check_seeds
-from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Task, Turn, content_hash, hash_texts
+from .types import AGENT, EMPTY, Act, Action, Json, Message, Outcome, Step, Task, Turn, content_hash, hash_texts
 from .view import View
 
 _USER, _ASSISTANT = "user", "assistant"
@@ -75,10 +75,10 @@ class Episode(NamedTuple):
             if got != own:
                 raise UserError(f"task.{name}: got {got!r}, allowed: {own!r}")
         state = env.reset(task, Rng(seed, "reset", task.id))
-        if env.to_act(state) is None:
-            raise ContractError(f"{env.name}: nobody is to act in the first state")
+        if (to_act := env.to_act(state)) not in env.spec.seats:
+            raise _explain_seat(env, to_act, " in the first state")
         messages = {seat: _append_told((), env.intro(state, seat)) for seat in env.spec.seats}
-        return cls(env, task, seed, sample, state, env.to_act(state), messages, EMPTY, (), (), 0, None, [])
+        return cls(env, task, seed, sample, state, to_act, messages, EMPTY, (), (), 0, None, [])
 
     def step(self, action: Action | str) -> Episode:
         """The episode after the seat to act has said `action`."""
@@ -90,12 +90,13 @@ class Episode(NamedTuple):
         elif not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("action", action, "an Action or text")
         action = action.check_storable()
-        state, told, rewards, info, outcome = env.step(state, action.text, Rng(seed, "step", task.id, n))
+        stepped = env.step(state, action.text, Rng(seed, "step", task.id, n))
+        state, told, rewards, info, outcome = _check_step(env, stepped)
         act = Act(seat, action, as_frozen(told), as_frozen(rewards), as_frozen(info))
         if outcome is not None:
             to_act, outcome = None, _flag_truncated(outcome, action)
-        elif (to_act := env.to_act(state)) is None:
-            raise ContractError(f"{env.name}: nobody is to act, but the last step had no outcome")
+        elif (to_act := env.to_act(state)) not in messages:
+            raise _explain_seat(env, to_act, ", but the last step had no outcome")
         if seat == AGENT:
             turns = (*turns, Turn(len(turns), (act,)))
         elif turns:
@@ -214,6 +215,8 @@ class Episode(NamedTuple):
         """The replayed episode at its beginning and after every act."""
         if not isinstance(trajectory, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise invalid("trajectory", trajectory, "a Trajectory, such as one of Run.load(folder)")
+        if trajectory.env.get("name") != env.config["name"]:
+            raise ReplayError(f"recorded on {trajectory.env.get('name')}, this is {env.config['name']}")
         if trajectory.version != env.spec.version:
             raise ReplayError(f"recorded on {env.name} version {trajectory.version}, this is {env.spec.version}")
         if trajectory.env != env.config:
@@ -234,6 +237,23 @@ class Episode(NamedTuple):
         end = self.outcome.kind if self.outcome else f"{self.to_act} to act"
         where = f"{self.env.name}/{self.task.split}[{self.task.index}]"
         return f"<Episode {where} seed {self.seed}: {self.n_acts} acts, {end}>"
+
+
+def _check_step(env: Env[Any], step: Any) -> Step:
+    """`step`, or `ContractError` if it is none, or a part of it is no mapping, such as one number as the reward."""
+    if not isinstance(step, Step):
+        raise ContractError(f"{env.name}: step: got {step!r}, allowed: a Step")
+    for name, part in (("told", step.told), ("rewards", step.rewards), ("info", step.info)):
+        if not isinstance(part, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ContractError(f"{env.name}: step.{name}: got {part!r}, allowed: a mapping")
+    return step
+
+
+def _explain_seat(env: Env[Any], seat: str | None, when: str) -> ContractError:
+    """The error for a `to_act` that is no seat."""
+    if seat is None:
+        return ContractError(f"{env.name}: nobody is to act{when}")
+    return ContractError(f"{env.name}: to_act: got {seat!r}, allowed: a seat of the spec ({', '.join(env.spec.seats)})")
 
 
 def _check_public(env: Env[Any], task: Task) -> None:

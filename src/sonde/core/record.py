@@ -125,6 +125,8 @@ def check_record(data: Any) -> None:
             raise invalid(f"record: {where}.name", config.get("name"), "text")
     _check_acts("record: opening", data["opening"])
     for i, acts in enumerate(data["turns"]):
+        if not acts:
+            raise UserError(f"record: turns[{i}]: got no acts, allowed: the agent's, and those that follow it")
         _check_acts(f"record: turns[{i}]", acts)
     if data["outcome"] is not None:
         read_as(Outcome, data["outcome"], "record: outcome")
@@ -216,7 +218,7 @@ _COMPLETION: Mapping[str, tuple[type, ...]] = {
 """The types of a completion's fields in JSON; one with `unsent` is checked in full."""
 _FINISH, _UNREAD = ("stop", "length", "filter"), ("", "malformed", "fallback")
 _PACKED = {"ids": "i", "logprobs": "f", "prompt_ids": "i"}
-_BOUNDS = {"seed": 2**64, "sample": 2**31}
+_BOUNDS = {"seed": 2**64, "sample": 2**63}
 
 
 def _plain_act(act: Act) -> Act:
@@ -263,7 +265,8 @@ def _completion_to_json(c: Completion) -> dict[str, Json]:
         "usage": list(c.usage),
         **({"unsent": list(c.unsent)} if c.unsent else {}),
     }
-    seldom = {"open_mark": c.open_mark, "calls": [call._asdict() for call in c.calls], "call_defect": c.call_defect}
+    calls = [{name: value for name, value in call._asdict().items() if value or name != "extra"} for call in c.calls]
+    seldom = {"open_mark": c.open_mark, "calls": calls, "call_defect": c.call_defect}
     return row | {name: value for name, value in seldom.items() if value}
 
 

@@ -28,7 +28,7 @@ from typing import Any, cast
 from sonde._util.argument_checks import configuration_fields
 
 from .config import KINDS, Configured
-from .errors import UntrustedError, UserError, invalid, unknown
+from .errors import UntrustedError, UserError, invalid, nearest_hint, unknown
 from .types import Json
 
 SOURCES = ("gem", "gymnasium", "openenv", "reasoning_gym", "textarena")
@@ -132,7 +132,10 @@ def _import_attribute(module: str, attribute: str) -> Any:
     try:
         return attrgetter(attribute)(importlib.import_module(module))
     except (ImportError, AttributeError) as e:
-        raise UserError(f"name: {module}:{attribute} cannot be loaded ({e})") from e
+        if module in names("envs"):
+            raise invalid("name", f"{module}:{attribute}", f"{module!r}, and its preset as preset={attribute!r}") from e
+        hint = nearest_hint(module, KINDS)
+        raise UserError(f"name: {module}:{attribute} cannot be loaded ({e}){hint}") from e
 
 
 def _check_class(cls: Any, name: str) -> type[Configured]:

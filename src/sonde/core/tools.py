@@ -52,7 +52,8 @@ class Tool(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """A call as the model wrote it: `arguments` should be the text of a JSON object, but may be anything.
+    """A call as the model wrote it: `arguments` should be the text of a JSON object, but may be anything. `extra` is
+    the JSON of what the host put beside the call, such as a signature, and wants to get back with it.
 
     >>> ToolCall("say", '{"text": "Is it alive?"}').fields
     {'text': 'Is it alive?'}
@@ -61,6 +62,7 @@ class ToolCall(NamedTuple):
     name: str
     arguments: str
     id: str = ""
+    extra: str = ""
 
     @property
     def fields(self) -> dict[str, Any] | None:

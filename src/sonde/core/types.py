@@ -192,11 +192,22 @@ class Action(NamedTuple):
         text, memory, completions = self
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(f"action.text: got {type(text).__name__}, allowed: str")
-        if not text.isascii() and _SURROGATE.search(text):
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        elif memory is None:
+        storable = join_surrogates(text)
+        if storable is text and memory is None:
             return self
-        return Action(text, _freeze_memory(memory), completions)
+        return Action(storable, _freeze_memory(memory), completions)
+
+
+def join_surrogates(text: str) -> str:
+    """A text that any file can hold: matching halves of surrogate pairs are joined, others become U+FFFD. A text
+    without halves is returned as it is.
+
+    >>> join_surrogates("\\ud83d\\ude00 \\ud83d") == "\\U0001f600 \\ufffd"
+    True
+    """
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _freeze_memory(memory: Json) -> Json:

@@ -21,15 +21,12 @@ from sonde._util.argument_checks import check_call
 from sonde._util.by_name import call_by_name
 from sonde._util.json_types import read_as
 from sonde.core import AGENT, EMPTY, Env, Spec, Trajectory, UserError, build_recorded, identity, invalid
-from sonde.core.types import Json
-from sonde.runs import display_names as labels
+from sonde.core.types import Json, join_surrogates
+from sonde.runs import display_names
 from sonde.runs.rollout import OnDone, count_tokens
 from sonde.runs.store import Run
 
-from . import metrics
-from . import per_turn as curves
-from . import reply_defects as replies
-from . import scale as reference
+from . import metrics, per_turn, reply_defects, scale
 from .by_tag import TagGroup, Tags, group_tags
 from .information_gain import NOTHING, Information, score_trajectories
 from .metrics import Estimate, MeanAt
@@ -43,7 +40,7 @@ CUT_SHORT: Mapping[str, str] = {"context_full": "context", "filtered": "filter"}
 
 METRICS = (
     "success", "score", "reference_score", "turns", "turns_to_win", "unreadable", "bits", "bits_per_turn",
-    "efficiency", *curves.CALLED, *curves.UNANSWERED, *replies.SHARES, "context_full", "filtered", "by_model",
+    "efficiency", *per_turn.CALLED, *per_turn.UNANSWERED, *reply_defects.SHARES, "context_full", "filtered", "by_model",
     "tokens", "regret",
 )  # fmt: skip
 """The metrics of every evaluation, besides pass@1 to pass@k."""
@@ -130,7 +127,7 @@ class Evaluation:
         if schema != SCHEMA:
             raise UserError(f"evaluation: got schema {schema}, allowed: {SCHEMA}; `sonde rescore` after removing it")
         found = read_as(cls, data, "evaluation")
-        measured = (*METRICS, *(f"pass@{j}" for j in curves.pass_sizes(found.k)))
+        measured = (*METRICS, *(f"pass@{j}" for j in per_turn.pass_sizes(found.k)))
         for name, known, wanted in (("metrics", found.metrics, measured), ("kinds", found.kinds, KINDS)):
             if missing := [one for one in wanted if one not in known]:
                 raise UserError(f"evaluation.{name}: missing {', '.join(missing)}")
@@ -173,13 +170,13 @@ def summarise_trajectory(trajectory: Trajectory, known: Information = NOTHING, r
         score=sum(turn.rewards.get(AGENT, 0.0) for turn in trajectory.turns),
         turns=len(trajectory.turns),
         tokens=count_tokens(trajectory),
-        replies=replies.count_defects(trajectory),
-        shared=replies.count_shared(trajectory),
+        replies=reply_defects.count_defects(trajectory),
+        shared=reply_defects.count_shared(trajectory),
         truncated=outcome.truncated,
-        error=trajectory.error,
+        error=join_surrogates(trajectory.error),  # an evaluation is written as UTF-8
         entropy=known.entropy,
         gains=known.gains,
-        called=curves.marked_turns(trajectory),
+        called=per_turn.marked_turns(trajectory),
         tags=trajectory.task.tags,
         regret=regret,
     )
@@ -230,16 +227,16 @@ def make_evaluation(
         rows=rows,
         metrics=_compute_metrics(env, by_task, k, split, fingerprints, folder),
         kinds={kind: kinds[kind] for kind in KINDS},
-        within=curves.success_within(by_task, k, spec.max_turns),
-        entropy=curves.mean_entropy(rows, spec.max_turns),
-        turns_played=curves.turns_played([r.turns for r in rows]),
-        wasted=curves.wasted_turns(by_task),
+        within=per_turn.success_within(by_task, k, spec.max_turns),
+        entropy=per_turn.mean_entropy(rows, spec.max_turns),
+        turns_played=per_turn.turns_played([r.turns for r in rows]),
+        wasted=per_turn.wasted_turns(by_task),
         by_tag=_evaluate_tags(by_task, {**tags, **_row_tags(rows)}, k, spec.max_turns),
         mean_at=metrics.mean_at([row[:k] for row in _win_table(by_task, k)]) if k > 1 else None,
-        others=labels.replaced_policies(env, others),
-        no_score=reference.explain_no_score(env, split, fingerprints, folder),
+        others=display_names.replaced_policies(env, others),
+        no_score=scale.explain_no_score(env, split, fingerprints, folder),
         seconds=seconds,
-        notes=replies.defect_notes(rows),
+        notes=reply_defects.defect_notes(rows),
     )
 
 
@@ -292,9 +289,9 @@ def _compute_metrics(
     found: dict[str, Estimate | None] = {"success": metrics.rate(wins)}
     for n in range(1, k + 1):
         found[f"pass@{n}"] = _pass_rate(wins, n, k)
-    score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=reference.return_bounds(spec))
+    score = metrics.estimate(_score_table(by_task, k, _worst_score(spec)), bounds=scale.return_bounds(spec))
     found["score"] = score
-    found["reference_score"] = reference.reference_score(env, split, score, others, folder)
+    found["reference_score"] = scale.reference_score(env, split, score, others, folder)
     turns, bits = (0.0, float(spec.max_turns)), (0.0, _most_bits(by_task))
     found["turns"] = metrics.mean(_turn_table(by_task, k, spec.max_turns), bounds=turns)
     found["turns_to_win"] = _mean_of(by_task, lambda r: float(r.turns) if r.win else None, turns)
@@ -303,12 +300,12 @@ def _compute_metrics(
     found["bits_per_turn"] = _mean_of(
         by_task, lambda r: sum(g.realised for g in r.gains) / len(r.gains) if r.gains else None, bits
     )
-    found["efficiency"] = _mean_of(by_task, curves.mean_efficiency, (0.0, 1.0))
-    for name in (*curves.CALLED, *curves.UNANSWERED):
-        found[name] = _mean_of(by_task, partial(curves.marked_share, name=name), (0.0, 1.0))
+    found["efficiency"] = _mean_of(by_task, per_turn.mean_efficiency, (0.0, 1.0))
+    for name in (*per_turn.CALLED, *per_turn.UNANSWERED):
+        found[name] = _mean_of(by_task, partial(per_turn.marked_share, name=name), (0.0, 1.0))
     for name, by in CUT_SHORT.items():
         found[name] = metrics.rate(_make_table(by_task, k, partial(_cut_by, by=by), 0.0))
-    for name, table in replies.defect_tables(by_task).items():
+    for name, table in reply_defects.defect_tables(by_task).items():
         found[name] = metrics.rate(table) if table else None
     found["by_model"] = _mean_of(by_task, lambda r: r.shared.by_model, (0.0, 1.0))
     found["tokens"] = _mean_of(by_task, lambda r: float(r.tokens), (0.0, math.inf))
@@ -327,7 +324,7 @@ def _cut_by(row: Row, by: str) -> float:
 
 def _worst_score(spec: Spec) -> float:
     """The score of an unfinished episode: the lowest reward of a turn, in every turn."""
-    return reference.return_bounds(spec)[0]
+    return scale.return_bounds(spec)[0]
 
 
 def _win_table(by_task: Mapping[str, list[Row]], k: int) -> list[list[float]]:
@@ -377,6 +374,29 @@ def evaluate(
     found = list(trajectories)
     if not found:
         raise UserError("evaluate: got no trajectories, allowed: at least one")
+    _check_comparable(found)
+    first = found[0]
+    env: Env[Any] = build_recorded(first.env)
+    per_task = Counter(t.task.id for t in found)
+    return make_evaluation(
+        env,
+        summarise_trajectories(env, found, gains=gains, folder=own),
+        agent=first.policies.get(AGENT, {}),
+        label=label or (display_names.policy_label(first.policies[AGENT]) if AGENT in first.policies else AGENT),
+        split=first.task.split,
+        seed=first.seed,
+        k=k or max(per_task.values()),
+        tasks=tasks or sorted({t.task.id for t in found}),
+        others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
+        privileged=any(t.privileged for t in found),
+        seconds=seconds,
+        folder=folder or own,
+    )
+
+
+def _check_comparable(found: Sequence[Trajectory]) -> None:
+    """Raise `UserError` for episodes that no single evaluation can cover: of several environments, agents, splits or
+    seeds, or one twice."""
     first = found[0]
     for t in found:
         if not isinstance(t, Trajectory):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -390,22 +410,6 @@ def evaluate(
     twice = [key for key, n in Counter((t.task.id, t.sample) for t in found).items() if n > 1]
     if twice:
         raise UserError(f"evaluate: got sample {twice[0][1]} of task {twice[0][0]} more than once, allowed: once")
-    env: Env[Any] = build_recorded(first.env)
-    per_task = Counter(t.task.id for t in found)
-    return make_evaluation(
-        env,
-        summarise_trajectories(env, found, gains=gains, folder=own),
-        agent=first.policies.get(AGENT, {}),
-        label=label or (labels.policy_label(first.policies[AGENT]) if AGENT in first.policies else AGENT),
-        split=first.task.split,
-        seed=first.seed,
-        k=k or max(per_task.values()),
-        tasks=tasks or sorted({t.task.id for t in found}),
-        others={seat: policy for seat, policy in first.policies.items() if seat != AGENT},
-        privileged=any(t.privileged for t in found),
-        seconds=seconds,
-        folder=folder or own,
-    )
 
 
 class Measured(Protocol):
@@ -454,43 +458,48 @@ class Comparison:
 @check_call
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two evaluations, A - B, paired by the tasks of both; a missing sample counts as in an evaluation."""
-    if a.env != b.env:
-        apart = [key for key in {**a.env, **b.env} if a.env.get(key) != b.env.get(key)]
-        got = " and ".join(", ".join(f"{key} {e.env.get(key)}" for key in apart) for e in (a, b))
-        raise UserError(f"compare: env: got {got}, allowed: the same environment in both")
+    _check_same_environment(a, b)
     shared = sorted({r.task for r in a.rows} & {r.task for r in b.rows})
     if not shared:
         raise UserError("compare: the evaluations share no task; allowed: runs on the same tasks")
+    rows_a, rows_b = (_rows_by_task(e, shared) for e in (a, b))
+    limit, scores = a.max_turns, scale.return_bounds(build_recorded(a.env).spec)
+    share = (0.0, 1.0)
 
-    tables: list[dict[str, list[Row]]] = [{task: [] for task in shared} for _ in (a, b)]
-    for rows, e in zip(tables, (a, b), strict=True):
-        for row in e.rows:
-            if row.task in rows:
-                rows[row.task].append(row)
-    limit, scores = a.max_turns, reference.return_bounds(build_recorded(a.env).spec)
+    def difference(make_table: Callable[..., Any], bounds: metrics.Bounds, tasks: Sequence[str] = shared) -> Estimate:
+        table_a, table_b = (
+            make_table({task: rows[task] for task in tasks}, e.k) for rows, e in ((rows_a, a), (rows_b, b))
+        )
+        return metrics.paired_difference(table_a, table_b, bounds=bounds)
 
-    def paired_difference(
-        table: Callable[[Mapping[str, list[Row]], int], list[list[float]]], bounds: metrics.Bounds
-    ) -> Estimate:
-        return paired_on(shared, table, bounds)
-
-    def paired_on(tasks: Sequence[str], table: Any, bounds: metrics.Bounds) -> Estimate:
-        chosen = [{task: rows[task] for task in tasks} for rows in tables]
-        rows_a, rows_b = (table(rows, e.k) for rows, e in zip(chosen, (a, b), strict=True))
-        return metrics.paired_difference(rows_a, rows_b, bounds=bounds)
-
-    tags = {task: row for task, row in _row_tags(a.rows).items() if task in tables[0]}
-
+    tags = {task: row for task, row in _row_tags(a.rows).items() if task in rows_a}
     return Comparison(
         env_name=a.env_name,
         a=a.label if a.others == b.others else a.players,
         b=b.label if a.others == b.others else b.players,
         n_tasks=len(shared),
-        success=paired_difference(_win_table, (0.0, 1.0)),
-        score=paired_difference(lambda rows, k: _score_table(rows, k, scores[0]), scores),
-        turns=paired_difference(lambda rows, k: _turn_table(rows, k, limit), (0.0, float(limit))),
+        success=difference(_win_table, share),
+        score=difference(partial(_score_table, worst=scores[0]), scores),
+        turns=difference(partial(_turn_table, limit=limit), (0.0, float(limit))),
         by_tag={
-            tag: {value: paired_on(tasks, _win_table, (0.0, 1.0)) for value, tasks in groups.items()}
+            tag: {value: difference(_win_table, share, tasks) for value, tasks in groups.items()}
             for tag, groups in group_tags(tags).items()
         },
     )
+
+
+def _check_same_environment(a: Evaluation, b: Evaluation) -> None:
+    """Raise `UserError` naming the settings in which the environments of two evaluations differ."""
+    if a.env != b.env:
+        apart = [key for key in {**a.env, **b.env} if a.env.get(key) != b.env.get(key)]
+        got = " and ".join(", ".join(f"{key} {e.env.get(key)}" for key in apart) for e in (a, b))
+        raise UserError(f"compare: env: got {got}, allowed: the same environment in both")
+
+
+def _rows_by_task(e: Evaluation, tasks: Sequence[str]) -> dict[str, list[Row]]:
+    """The rows of these tasks."""
+    found: dict[str, list[Row]] = {task: [] for task in tasks}
+    for row in e.rows:
+        if row.task in found:
+            found[row.task].append(row)
+    return found

@@ -79,7 +79,8 @@ def score_trajectories(
     others, which are then stored there. The values do not depend on the number of `processes`, by default one per core.
     """
     known = {} if folder is None else _stored_information(folder, env)
-    if known:  # two passes, so that nothing is held in memory
+    if known:  # two passes, so that nothing is held in memory but what an iterator gives only once
+        trajectories = list(trajectories) if isinstance(trajectories, Iterator) else trajectories
         complete = True
         for trajectory in trajectories:
             if trajectory.id in known:

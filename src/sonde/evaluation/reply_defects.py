@@ -14,7 +14,7 @@ from sonde.envs._shared.refusals import is_refusal
 from sonde.models.chat.reasoning import split_completion
 from sonde.models.remote.verdicts import LONGEST
 
-from . import per_turn as curves
+from . import per_turn
 from .rows import ReplyCounts, Row, SharedReplies
 
 
@@ -34,17 +34,17 @@ def count_defects(trajectory: Trajectory) -> ReplyCounts:
 
 
 DEFECTS: Mapping[str, Callable[[Trajectory], bool]] = {
-    "invalid": lambda t: "invalid" in curves.marked_turns(t),
-    "repeated": lambda t: "repeated" in curves.marked_turns(t),
-    "not_understood": lambda t: "not_understood" in curves.marked_turns(t),
-    "not_known": lambda t: "not_known" in curves.marked_turns(t),
+    "invalid": lambda t: "invalid" in per_turn.marked_turns(t),
+    "repeated": lambda t: "repeated" in per_turn.marked_turns(t),
+    "not_understood": lambda t: "not_understood" in per_turn.marked_turns(t),
+    "not_known": lambda t: "not_known" in per_turn.marked_turns(t),
     "truncated": lambda t: count_defects(t).cut > 0,
     "reasoning_only": lambda t: count_defects(t).thoughts > 0,
     "refused": lambda t: count_defects(t).refused > 0,
     "bad_call": lambda t: count_defects(t).bad_calls > 0,
 }
 """For each defect, a test of whether any reply of an episode has it, or got such a reply from the user. A reply that
-cannot be parsed at all is an outcome (`format`)."""
+cannot be parsed at all is an outcome (`unreadable`)."""
 
 
 def _unsent_fields(trajectory: Trajectory) -> tuple[str, ...]:

@@ -52,8 +52,7 @@ from sonde.core.types import Json
 from sonde.models.files.saving import read_command
 from sonde.runs.run import PreparedRun
 
-from . import metrics
-from . import scale as reference
+from . import metrics, scale
 from .evaluate import Evaluation, mean_over_environments
 from .metrics import Estimate, mean_of_estimates
 from .redaction import hide_places, publish_players
@@ -244,11 +243,11 @@ def agent_profile(results: Iterable[SuiteResult]) -> dict[str, tuple[Estimate | 
 def environments_with_scale(name: str) -> Mapping[Form, str]:
     """The environments of a suite whose floor is below their reference by play, with the fingerprint of that scale."""
     made = {form: make(form[0], preset=form[1]) for form in suite_environments(name)}
-    ends = {form: reference.measured_bounds(env) for form, env in made.items()}
+    ends = {form: scale.measured_bounds(env) for form, env in made.items()}
     return {
-        form: reference.scale_fingerprint(made[form])
+        form: scale.scale_fingerprint(made[form])
         for form, found in ends.items()
-        if found is not None and reference.is_scale(found)
+        if found is not None and scale.is_scale(found)
     }
 
 
@@ -310,11 +309,11 @@ def _played_environment(
             )
     if run.config.tasks_file:
         raise invalid("--submit: tasks", run.config.tasks_file, "the environment's own")
-    floor, top = reference.measured_bounds(run.env, e.split, folder) or (None, None)
+    floor, top = scale.measured_bounds(run.env, e.split, folder) or (None, None)
     return PlayedEnvironment(
         env=run.env.config,
         version=run.env.spec.version,
-        scale=reference.scale_fingerprint(run.env),
+        scale=scale.scale_fingerprint(run.env),
         floor=floor,
         reference=top,
         seats=publish_players({seat: policy.config for seat, policy in run.policies.items()}),
@@ -395,5 +394,5 @@ def _stale_reason(played: PlayedEnvironment) -> str:
         return "" if played.env["name"] not in names("envs") else f"{name}: {e}"
     if env.spec.version != played.version:
         return f"{name}: played on version {played.version}, installed is {env.spec.version}"
-    same = reference.scale_fingerprint(env) == played.scale
+    same = scale.scale_fingerprint(env) == played.scale
     return "" if same else f"{name}: its floor or reference has changed since"

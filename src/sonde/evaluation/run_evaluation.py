@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from sonde._util.folders import write_atomically
-from sonde.core import AGENT, StoreError, Trajectory, UserError
+from sonde.core import AGENT, StoreError, Trajectory, UserError, invalid
 from sonde.core.types import Json
 from sonde.runs.rollout import OnDone
 from sonde.runs.run import PreparedRun, config_from, play_run, prepare_run
@@ -19,6 +19,8 @@ from sonde.runs.store import Run, discard_run, lock_scoring
 from .evaluate import Evaluation, make_evaluation, summarise_trajectories
 
 EVALUATION = "evaluation.json"
+MOST_SAMPLES = 100_000
+"""Upper bound of the samples of a task in an evaluation, which has a number for each: samples count from 0."""
 
 
 def execute_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Evaluation:
@@ -29,18 +31,35 @@ def execute_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None
 
 
 def reopen_run(stored: Run, *, gains: bool = True) -> PreparedRun:
-    """The run in a folder, limited to what its last evaluation covers, or else all of its episodes."""
+    """The run in a folder, limited to what its last evaluation covers, or else all of its episodes. A configuration
+    without split or world seed (`rollout.record_plan`) gets those of its episodes; these have to agree in them."""
+    if not len(stored):
+        raise UserError(f"{stored.folder}: no episodes")
     saved = ("env", "seats", "split", "seed", "tasks_file")
     config: dict[str, Json] = {key: stored.config[key] for key in saved if key in stored.config}
+    for name in ("split", "seed"):
+        if name not in config:
+            config[name] = _common_value(stored, name)
     if (stored.folder / EVALUATION).is_file():
         last = load_evaluation(stored.folder)
         extent = {"k": last.k, "n_tasks": last.n_tasks, "label": last.label}
-    elif len(stored):
-        known = list(stored.trajectories.index_entries())
-        extent = {"k": 1 + max(e.sample for e in known), "n_tasks": 1 + max(e.task_index for e in known)}
     else:
-        raise UserError(f"{stored.folder}: no episodes")
+        ((sample, index),) = stored.trajectories.select_columns("max(sample), max(task_index)", order="1")
+        if sample >= MOST_SAMPLES:
+            raise invalid(f"{stored.folder}: sample", sample, f"0 to {MOST_SAMPLES - 1} in a run that is evaluated")
+        extent = {"k": 1 + sample, "n_tasks": 1 + index}
     return prepare_run(config_from({**config, **extent, "gains": gains}), recorded=True)
+
+
+def _common_value(stored: Run, column: str) -> Json:
+    """The split or the seed of all episodes."""
+    first, *others = (value for (value,) in stored.trajectories.select_columns(column, group=column))
+    if others:
+        raise UserError(
+            f"{stored.folder}: {column}: got episodes of {first} and {others[0]}, allowed: one {column}; "
+            "`sonde.evaluate` takes a part of the episodes"
+        )
+    return int(first) if column == "seed" else first
 
 
 def rescore_run(run: PreparedRun, folder: Path, *, seconds: float = 0.0, on_done: OnDone | None = None) -> Evaluation:

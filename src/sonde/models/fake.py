@@ -25,6 +25,7 @@ from zlib import crc32
 from sonde.core import Capabilities, Completion, Message, Model, Probe, Rng, Sampling, Usage, UserError, invalid
 
 from .chat.chat import common_prefix_length
+from .chat.reasoning import split_completion
 from .chat.tool_calls import HERMES, read_calls
 from .remote.retry import CallStats
 
@@ -84,7 +85,8 @@ class Fake(Model):
         if self.latency:
             await asyncio.sleep(2.0 * self.latency * rng.random())
         completion = _build_completion(messages, said, sampling.max_new_tokens)
-        return replace(completion, calls=read_calls(completion.text, HERMES)) if sampling.tools else completion
+        answer = split_completion(completion)[1]
+        return replace(completion, calls=read_calls(answer, HERMES)) if sampling.tools else completion
 
     def _pick_text(self, messages: Sequence[Message], sampling: Sampling, rng: Rng) -> str:
         if self.script:

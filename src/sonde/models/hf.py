@@ -196,7 +196,7 @@ class HF(Model):
             model=self.model,
             weights=loaded.weights,
             usage=Usage(len(prompt.ids), len(out.ids), out.cached),
-            calls=chat.read_calls(out.text),
+            calls=chat.read_calls(out.text, prompt.open_mark, cut=out.finish == "length"),
         )
 
     async def score(self, probes: Sequence[Probe]) -> list[list[float]]:

@@ -7,13 +7,16 @@ Keys, retries and the classification of errors: `remote.client`. No token ids co
 Many hosts refuse a message without content, which a reply of nothing but reasoning leaves in the history. So a blank
 message is always sent as `BLANK`, to every host, and a conversation is the same wherever it is played.
 
-With `Sampling.tools` a request has `tools`, demands one call (`tool_choice`, `parallel_tool_calls`; left out where
-refused), and shows past calls and what they returned in the messages `assistant` and `tool`. Arguments that are no JSON
-object are shown as `{}`, since many hosts parse the arguments of past calls and refuse the conversation.
+With `Sampling.tools` a request has `tools`, demands one call (`tool_choice`, `parallel_tool_calls`, `strict`; left out
+where refused), and shows past calls and what they returned in the messages `assistant` and `tool`. Arguments that are
+no JSON object are shown as `{}`, since many hosts parse the arguments of past calls and refuse the conversation. The
+content beside a call may be null; where that is refused it is `BLANK`. A host that reports that it cannot read the call
+which its model wrote gives an unusable call, not a failure: the model is to blame.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -36,11 +39,15 @@ from sonde.core.model import CAPABILITIES
 from sonde.core.tools import Tool
 
 from .remote.adapting import (
+    BLANK,
     LIMITS,
     OMITTABLE,
     EndpointForm,
     Refusal,
     RequestForm,
+    field_names,
+    leave_out,
+    missing_fields,
     named_fields,
     other_limit,
     refused_fields,
@@ -50,11 +57,10 @@ from .remote.client import Endpoint, check_extra, gather_all
 from .remote.keys import SecretHeaders
 from .remote.openai_chat import max_reply_bytes, read_completion
 from .remote.prompt_logprobs import PromptTokens, max_echo_bytes, read_prompt_tokens, score_span
+from .remote.verdicts import UnreadableReply
 
 T = TypeVar("T")
 
-BLANK = "(empty)"
-"""Replacement for a message without content."""
 _SHRUNK = (
     "{}: a conversation grew, but its prompt went from {:,} to {:,} tokens by the endpoint's own count. Either it cuts "
     "the beginning, the rules included, of what is too long for the context that it was started with, or its count "
@@ -110,22 +116,32 @@ class Http(Endpoint):
         return await self.stats.count_call(self._request_completion(messages, sampling))
 
     async def _request_completion(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
-        completed, sent = await self._send_adapting(
-            self.request_body(messages, sampling),
-            lambda reply, keys: keys.hide_in(
-                read_completion(reply, self.model, lambda end: self._warn_unknown_reason(keys.hide_secrets(end)))
-            ),
-            most=lambda request: max_reply_bytes(request, sampling.max_new_tokens, self._logprobs_per_token),
-            seed=sampling.seed,
-        )
+        def read(reply: bytes, keys: SecretHeaders) -> Completion:
+            def warn(end: str) -> None:
+                self._warn_unknown_reason(keys.hide_secrets(end))
+
+            return keys.hide_in(read_completion(reply, self.model, warn, by_tools=bool(sampling.tools)))
+
+        try:
+            completed, sent = await self._send_adapting(
+                self.request_body(messages, sampling),
+                read,
+                most=lambda request: max_reply_bytes(request, sampling.max_new_tokens, self._logprobs_per_token),
+                seed=sampling.seed,
+            )
+        except UnreadableReply as e:
+            return e.completion
         if shrunk := self.experience.find_shrunk_prompt(messages, completed.usage.prompt):
             self.experience.warn_once("shrunk", _SHRUNK.format(self.model, *shrunk))
         if self.logprobs and completed.text and not completed.calls and not completed.logprobs:
             raise UserError("logprobs: got True, allowed: False, since the endpoint returns no log-probabilities")
-        unsent = tuple(sorted(set(self._request_fields(messages, sampling)) - set(sent) - {*LIMITS, "logprobs"}))
+        asked = field_names(self._request_fields(messages, sampling))
+        unsent = tuple(sorted(asked - field_names(sent) - {*LIMITS, "logprobs"}))
         cut = sampling.cut_at_stop(completed.text) if "stop" in unsent else None
         if cut is not None:  # the endpoint did not get the stop words
             completed = replace(completed, text=cut, finish="stop")
+        if _is_cut_call(completed, sampling):
+            completed = replace(completed, finish="length")
         return replace(completed, unsent=unsent) if unsent else completed
 
     async def _send_adapting(
@@ -164,14 +180,15 @@ class Http(Endpoint):
             self.adapted.form = self.adapted.form.join_with(form)
 
     def _blames_fields(self, reply: bytes, body: Mapping[str, Any]) -> bool:
-        return bool(refused_fields(reply, body) & {*OMITTABLE, *LIMITS, *self.extra})
+        named = refused_fields(reply, field_names(body)) & {*OMITTABLE, *LIMITS, *self.extra}
+        return bool(named or missing_fields(reply, body))
 
     def _add_remedies(self, refusal: Refusal, body: Mapping[str, Any], form: RequestForm) -> Refusal:
         """A refusal with the settings that might help."""
         if refusal.status in (404, 405):
             tried = f"; {form.below} was tried, too" if form.below else ""
             return Refusal(refusal.message + tried, refusal.status, refusal.reply, asker=self)
-        named, remedies = named_fields(refusal.reply, body), list[tuple[str, str]]()
+        named, remedies = named_fields(refusal.reply, field_names(body)), list[tuple[str, str]]()
         if limit := other_limit(refusal, body):
             remedies.append((f"max_tokens_field={limit}", "sends the limit by that name"))
         if leave := named & set(OMITTABLE):
@@ -185,9 +202,9 @@ class Http(Endpoint):
         self.stats.say_once(f"{self.adapted.key}: finish_reason {shown} is unknown; its replies are used unchanged")
 
     def request_body(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        """The request as configured. Seeds are cut to 31 bits, the most that every endpoint accepts."""
-        fields = self._request_fields(messages, sampling)
-        return {k: v for k, v in fields.items() if k not in self.omit} | dict(self.extra)
+        """The request as configured, in a form to which `RequestForm.apply_to` must be applied. Seeds are cut to 31
+        bits, the most that every endpoint accepts."""
+        return leave_out(self._request_fields(messages, sampling), self.omit) | dict(self.extra)
 
     def _request_fields(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         """All fields that the call asks for."""
@@ -273,12 +290,18 @@ def _messages_to_send(messages: Sequence[Message], *, by_tools: bool = False) ->
         call = _first_call(message, i) if by_tools else None
         returned = _first_call(messages[i - 1], i - 1) if by_tools and i else None
         if call:
-            sent.append({"role": "assistant", "content": message.content or None, "tool_calls": [call]})
+            thought = message.completion.reasoning if message.completion else ""
+            sent.append({**shown, "tool_calls": [call], "reasoning_content": thought or BLANK})
         elif returned:
             sent.append({"role": "tool", "tool_call_id": returned["id"], "content": shown["content"]})
         else:
             sent.append(dict(shown))
     return sent
+
+
+def _is_cut_call(c: Completion, sampling: Sampling) -> bool:
+    """Whether the token limit cut a call. Some hosts say `tool_calls` of every reply with one, however it ended."""
+    return c.usage.completion >= sampling.max_new_tokens and any(call.fields is None for call in c.calls)
 
 
 def _strict_tool(tool: Tool) -> dict[str, Any]:
@@ -293,4 +316,5 @@ def _first_call(message: Message, index: int) -> dict[str, Any] | None:
         return None
     call = message.completion.calls[0]
     called = {"name": call.name or "none", "arguments": "{}" if call.fields is None else call.arguments}
-    return {"id": call.id or f"call_{index}", "type": "function", "function": called}
+    own_id = f"call{index:05}"  # nine letters and digits, which Mistral's templates require
+    return {**json.loads(call.extra or "{}"), "id": call.id or own_id, "type": "function", "function": called}

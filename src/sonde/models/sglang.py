@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from sonde.core import Sampling, Usage
+from sonde.core import Sampling
 
 from .remote.openai_chat import as_mapping, read_usage
 from .remote.token_client import SEED_BITS, EchoedPrompt, SampledTokens, TokenEndpoint, missing_error, read_ids
@@ -94,7 +94,7 @@ class Sglang(TokenEndpoint):
             logprobs=logprobs,
             limit=finish == "length",
             weights=weights if isinstance(weights, str) else "",
-            usage=_read_token_usage(meta),
+            usage=read_usage(meta),
             text=text if isinstance(text, str) else None,
         )
 
@@ -103,7 +103,7 @@ class Sglang(TokenEndpoint):
         echoed_ids, logprobs = _id_logprob_pairs(meta, "input_token_logprobs", "score")
         if echoed_ids != ids[len(ids) - len(echoed_ids) :]:
             raise ValueError("input_token_logprobs are not for the tokens that were sent")
-        return EchoedPrompt([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), _read_token_usage(meta))
+        return EchoedPrompt([float("nan")] * (len(ids) - len(echoed_ids)) + list(logprobs), read_usage(meta))
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
@@ -126,8 +126,3 @@ def _id_logprob_pairs(meta: Mapping[str, Any], name: str, capability: str) -> tu
         raise ValueError(f"{name} are not rows of log-probability and id")
     ids = read_ids([row[1] for row in pairs], name)
     return ids, array("f", [row[0] if isinstance(row[0], int | float) else float("nan") for row in pairs])
-
-
-def _read_token_usage(meta: Mapping[str, Any]) -> Usage:
-    cached = {"prompt_tokens_details": {"cached_tokens": meta.get("cached_tokens")}}
-    return read_usage({**meta, **cached})

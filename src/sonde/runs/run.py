@@ -140,7 +140,8 @@ def prepare_run(config: RunConfig, *, recorded: bool = False, at_most: bool = Fa
     """
     make_from = build_recorded if recorded else build
     env = config.make_env(make_from)
-    _check_names(config.seats)
+    for seat, policy in config.seats.items():
+        check_policy_name(seat, policy.get("name"))
     policies = fill_seats(env, {seat: make_from(policy) for seat, policy in config.seats.items()})
     for seat, policy in policies.items():
         if not isinstance(policy, Policy | EpisodePolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -155,12 +156,12 @@ def prepare_run(config: RunConfig, *, recorded: bool = False, at_most: bool = Fa
     return replace(run, fingerprint=content_hash(identity(run.resolved_config)))
 
 
-def _check_names(seats: Mapping[str, Mapping[str, Json]]) -> None:
+def check_policy_name(seat: str, name: Json) -> None:
     """Raise `UserError` for a policy that is named without its kind."""
-    for seat, policy in seats.items():
-        name = policy.get("name")
-        if isinstance(name, str) and ":" not in name and name not in names("envs"):
-            raise invalid(f"seats.{seat}.name", name, f"the kind and the name of a policy, such as agents:{name}")
+    if isinstance(name, str) and ":" not in name and name not in names("envs"):
+        kinds = ("agents", "users") if seat == AGENT else ("users", "agents")
+        kind = next((kind for kind in kinds if name in names(kind)), kinds[0])
+        raise invalid(f"seats.{seat}.name", name, f"the kind and the name of a policy, such as {kind}:{name}")
 
 
 def count_missing(run: PreparedRun, folder: Path) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde._util.argument_checks import Checked
-from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, content_hash, invalid
+from sonde.core import AnyPolicy, Env, Task, Trajectory, UserError, content_hash, invalid, run_sync
 from sonde.core.types import Json
 from sonde.runs.games import GameConfig
 from sonde.runs.rollout import OnDone, Plan, close, fill_seats, record_plan
@@ -90,7 +90,7 @@ def collect_episodes(
         else:
             _play_picked(games, policies, plan, folder, picks, on_done)
     finally:
-        _close_policies(policies)
+        run_sync(close(policies))
     return [Run.load(folder / game.name) for game in games if (folder / game.name).is_dir()]
 
 
@@ -160,12 +160,6 @@ def _record_game(
     record_plan(
         game.env, filled, tasks, game.make_plan(plan), folder / game.name, config, on_done=on_done, keep_open=True
     )
-
-
-def _close_policies(policies: Seats) -> None:
-    from sonde.core import run_sync
-
-    run_sync(close(policies))
 
 
 def load_trajectories(runs: Sequence[Run]) -> list[Trajectory]:

@@ -266,8 +266,10 @@ def _make_text_sample(chat: Chat, before: str, after: str, won: bool) -> Sample:
 
 
 def _encode_text(chat: Chat, text: str) -> Sequence[int]:
-    """A text as the tokenizer encodes it by itself, with the token that begins texts where it has one."""
-    return chat.tokenizer.encode(text, add_special_tokens=True) if text else []
+    """A text as the tokenizer encodes it by itself, with the token that begins texts where it has one; a text that
+    spells this token already (a rendered conversation) gets no second one."""
+    begin = getattr(chat.tokenizer, "bos_token", None)
+    return chat.tokenizer.encode(text, add_special_tokens=not (begin and text.startswith(begin))) if text else []
 
 
 def _make_sample(rows: tuple[Row, ...], prompt: Any, whole: Any, turns: int, won: bool) -> Sample:

@@ -78,7 +78,21 @@ def disable_adapter(model: Any) -> Any:
 def merge_adapter(model: Any) -> Any:
     """A plain model that computes what `model` does with its adapter, in float32, so that it is rounded only once, when
     saved; the model itself where there is no adapter."""
-    return copy.deepcopy(model).float().merge_and_unload() if has_adapter(model) else model
+    if not has_adapter(model):
+        return model
+    copied = copy.deepcopy(model).float()
+    _untie_adapted_head(copied)
+    return copied.merge_and_unload()
+
+
+def _untie_adapted_head(model: Any) -> None:
+    """Give an output head with an adapter weights of its own, where it shares those of the embeddings: else merging the
+    adapter into the head would change the embeddings, too."""
+    plain = model.get_base_model()
+    inner, head = plain.get_input_embeddings(), getattr(plain.get_output_embeddings(), "base_layer", None)
+    if head is not None and head.weight is getattr(inner, "base_layer", inner).weight:
+        head.weight = torch.nn.Parameter(head.weight.detach().clone(), requires_grad=False)
+        plain.config.get_text_config().tie_word_embeddings = plain.config.tie_word_embeddings = False
 
 
 def save_folder(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:

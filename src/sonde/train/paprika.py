@@ -484,7 +484,7 @@ class _Pipeline:
             training = replace(training, settings=replace(training.settings, folder=str(here)))
             with self.watch(f"{here.parent.name}: {stage}", 0, 0):
                 done = learn(model, training, played, reference=reference, resume=True)
-            record = {"model": str(done.model.relative_to(here)), "steps": done.steps, "seconds": done.summary}
+            record = {"model": str(done.model.relative_to(here)), "steps": done.steps, "summary": done.summary}
             write_atomically(here / DONE, json.dumps(record, indent=2))
         return str(here / json.loads((here / DONE).read_text("utf-8"))["model"])
 

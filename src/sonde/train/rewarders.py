@@ -52,7 +52,7 @@ import numpy as np
 
 from sonde._util.argument_checks import Checked
 from sonde.agents.llm import LLM, SHOWN
-from sonde.beliefs import records as believed
+from sonde.beliefs import records as belief_records
 from sonde.beliefs.elicitation import Elicitation, Elicited, belief_probes, elicit_beliefs
 from sonde.core import EMPTY, Env, Episode, Trajectory, UserError, invalid, run_sync, unknown
 from sonde.core.types import Json
@@ -329,7 +329,7 @@ class BeliefGain(Rewarder):
             raise UserError(f"{self.called}: player: got none, allowed: the model whose beliefs to elicit")
         shown = {name: player.config[name] for name in SHOWN}
         beliefs = run_sync(_elicit_beliefs(player, env, trajectories, self.elicitation))
-        return Measurements(beliefs, believed.elicitation_setting(player.model, self.elicitation, shown))
+        return Measurements(beliefs, belief_records.elicitation_setting(player.model, self.elicitation, shown))
 
     def measure_under(self, env: Env[Any], trajectories: Sequence[Trajectory], under: Under) -> Measurements:
         own, *lagged = (self._measure_with(env, trajectories, under, weights) for weights in self.asked_weights)
@@ -344,12 +344,12 @@ class BeliefGain(Rewarder):
     def save_measurements(
         self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory], measured: Measurements
     ) -> None:
-        believed.save_beliefs(folder, env, trajectories, measured.found, measured.setting)
+        belief_records.save_beliefs(folder, env, trajectories, measured.found, measured.setting)
         if (lagged := measured.baseline) is not None:
-            believed.save_beliefs(folder, env, trajectories, lagged.found, lagged.setting, _LAGGED)
+            belief_records.save_beliefs(folder, env, trajectories, lagged.found, lagged.setting, _LAGGED)
 
     def load_measurements(self, folder: Path, env: Env[Any], trajectories: Sequence[Trajectory]) -> Measurements:
-        own = _load_named(folder, trajectories, believed.NAME)
+        own = _load_named(folder, trajectories, belief_records.NAME)
         return own if self.baseline == "current" else own._replace(baseline=_load_named(folder, trajectories, _LAGGED))
 
     def compute_gains(self, trajectory: Trajectory, measured: Measurements) -> Mapping[str, Values]:
@@ -380,12 +380,12 @@ class BeliefGain(Rewarder):
         return belief.target - float(np.logaddexp.reduce(list(belief.candidates.values())))
 
 
-_LAGGED = f"{believed.NAME}-baseline"
+_LAGGED = f"{belief_records.NAME}-baseline"
 """The annotation with the beliefs of a lagged model."""
 
 
 def _load_named(folder: Path, trajectories: Sequence[Trajectory], name: str) -> Measurements:
-    notes = believed.load_beliefs(folder, name)
+    notes = belief_records.load_beliefs(folder, name)
     missing = [t.id for t in trajectories if t.id not in notes.beliefs]
     if missing:
         found = f"no beliefs ({name}) for {len(missing)} of {len(trajectories)} episodes"

@@ -252,7 +252,16 @@ def top_share(scores: Sequence[Sequence[float]], share: float) -> list[tuple[int
     learn from a few tasks only.
     """
     places = [(-value, j, i) for i, group in enumerate(scores) for j, value in enumerate(group)]
-    return sorted((i, j) for _, j, i in sorted(places)[: math.ceil(share * len(places))])
+    return sorted((i, j) for _, j, i in sorted(places)[: count_share(share, len(places))])
+
+
+def count_share(share: float, n: int) -> int:
+    """How many a share of n is, rounded up; what floating point adds to a product does not count.
+
+    >>> count_share(0.07, 100), count_share(0.07, 101)
+    (7, 8)
+    """
+    return math.ceil(share * n * (1 - 1e-12))
 
 
 # --- preferences -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from sonde.evaluation import scale as reference
+from sonde.evaluation import scale
 from sonde.evaluation.by_tag import TagGroup
 from sonde.evaluation.evaluate import Evaluation, compare
 from sonde.evaluation.failure_kinds import LABELLED, PickFilter, label_run, summarise_failures
@@ -225,13 +225,13 @@ def _explain_no_bits(run: EvaluatedRun) -> str:
 
 def _explain_no_score(run: EvaluatedRun) -> str:
     found = run.evaluation
-    why = found.no_score or reference.explain_no_score(run.env, found.split, found.others, run.shelf.folder)
+    why = found.no_score or scale.explain_no_score(run.env, found.split, found.others, run.shelf.folder)
     return why or "the run was evaluated before floor and reference were measured; `sonde rescore` adds it"
 
 
 def _find_ends(run: EvaluatedRun) -> list[tuple[str, Estimate]]:
-    entry = reference.find_entry(run.env, run.shelf.folder) if run.evaluation.split == "test" else None
-    return [] if entry is None else reference.entry_ends(entry)
+    entry = scale.find_entry(run.env, run.shelf.folder) if run.evaluation.split == "test" else None
+    return [] if entry is None else scale.entry_ends(entry)
 
 
 # --- stages of a training ---------------------------------------------------------------------------------------------

@@ -137,3 +137,15 @@ class Templated:
 def test_templates_that_end_pass_whatever_they_say(template: Any) -> None:
     """Also those that refuse a conversation, or are wrong: what they raise is told where they are used."""
     check_template("tiny", Templated(template))
+
+
+def test_a_template_in_the_file_of_a_processor_is_read(tmp_path: Path) -> None:
+    inline = write(tmp_path) / "chat_template.jinja"
+    text = inline.read_text()
+    inline.unlink()
+    with pytest.raises(UserError, match="has no chat template"):
+        play(tmp_path)
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": text}))
+    play(tmp_path)
+    _, tokenizer = load_model(str(tmp_path))
+    assert tokenizer.chat_template == text

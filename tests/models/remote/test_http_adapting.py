@@ -184,6 +184,13 @@ def test_the_other_name_of_the_limit_goes_both_ways() -> None:
     assert server.requests[-1].body["max_tokens"] == 50 and c.unsent == ()
 
 
+def test_of_two_fields_that_exclude_each_other_one_is_left_out() -> None:
+    said = {"message": "`temperature` and `top_p` cannot both be specified for this model. Please use only one."}
+    both = strict(lambda body: (400, said) if {"temperature", "top_p"} <= set(body) else None)
+    c, server, _ = ask(both, sampling=EVERYTHING)
+    assert c.unsent == ("top_p",) and server.requests[-1].body["temperature"] == 0.7
+
+
 @each("name", ["messages", "model"])
 def test_messages_and_model_are_never_left_out(name: str) -> None:
     line, server, _ = fails(UserError, strict(openai(**{name: "unsupported_parameter"})))
@@ -344,7 +351,7 @@ def test_a_host_that_takes_what_openais_own_client_can_send_and_nothing_else() -
 
 def test_what_was_learnt_travels_in_a_file(tmp_path: Any) -> None:
     learnt, other = (Http(base_url=f"http://localhost:{port}/v1", model="m").adapted for port in (1, 2))
-    learnt.form = RequestForm(frozenset({"min_p"}), "max_completion_tokens", "/v1")
+    learnt.form = RequestForm(frozenset({"min_p"}), "max_completion_tokens", "/v1", frozenset({"content"}))
     store_forms(tmp_path, 3, [learnt, other])
     assert [p.name for p in tmp_path.iterdir()] == ["endpoints-3.json"]
     before = (tmp_path / "endpoints-3.json").stat().st_mtime_ns
@@ -357,7 +364,8 @@ def test_what_was_learnt_travels_in_a_file(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     "content", ["", "[]", "{", '{"m at http://localhost:1/v1": 7}',
-                '{"m at http://localhost:1/v1": {"omitted": ["messages", [], 3], "limit": "n", "below": "/etc"}}'],
+                '{"m at http://localhost:1/v1": {"omitted": ["messages", [], 3], "limit": "n", "below": "/etc", '
+                '"demanded": ["role"]}}'],
 )  # fmt: skip
 def test_a_file_that_says_nothing_of_use_is_none(content: str, tmp_path: Any) -> None:
     (tmp_path / "endpoints-0.json").write_text(content)

@@ -157,6 +157,33 @@ def test_counts_of_tokens(told: object, read: int) -> None:
     assert ask(reply(json.dumps(data)))[0].usage == (read, 3, 0)
 
 
+@each("usage, read", [
+    ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 113}, (10, 103, 0)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}, (10, 3, 0)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 3}, (10, 3, 0)),
+    ({"completion_tokens": 3, "total_tokens": 13}, (0, 3, 0)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "cached_tokens": 8}, (10, 3, 8)),
+    ({"prompt_tokens": 10, "completion_tokens": 3, "prompt_cache_hit_tokens": 8}, (10, 3, 8)),
+])  # fmt: skip
+def test_counts_of_other_dialects(usage: dict[str, int], read: tuple[int, int, int]) -> None:
+    assert ask(reply(json.dumps({**json.loads(chat("x")), "usage": usage})))[0].usage == read
+
+
+@each("details, read", [
+    ([{"type": "reasoning.text", "text": "crane?"}, {"type": "reasoning.encrypted", "data": "Zm9v"}], "crane?"),
+    ([{"type": "reasoning.summary", "summary": "crane?"}], "crane?"),
+    ("crane?", ""),
+])  # fmt: skip
+def test_reasoning_in_details_alone(details: object, read: str) -> None:
+    c = ask(says("", "length", reasoning_details=details))[0]
+    assert (c.text, c.reasoning) == ("", read)
+
+
+@each("content, read", [(b"caf\xc3", "caf\ufffd"), (b"one\ntwo", "one\ntwo")])
+def test_a_text_that_the_server_put_into_its_json_as_it_was(content: bytes, read: str) -> None:
+    assert ask(reply(chat("TEXT").replace(b"TEXT", content)))[0].text == read
+
+
 def test_the_reply_of_one_call_does_not_stop_another() -> None:
     async def both(server: Server, model: Http) -> list[object]:
         calls = [model.generate(HELLO, ASKED) for _ in range(2)]

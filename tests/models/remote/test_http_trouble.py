@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import re
 import time
 import tracemalloc
@@ -32,8 +33,9 @@ pytestmark = [
     [
         (hangs_up, {}), (drops_mid_body, {}), (drips, {"timeout": 0.5}), (slowly(5.0, says()), {"timeout": 0.5}),
         (reply("<html>bad gateway</html>", 502), {}), (reply("", 500), {}), (reply("busy", 429), {}),
-        (reply("{not json"), {}), (reply("[" * 100_000), {}), (reply("", 204), {}), (reply("", 200), {}),
-        (reply(b"\xff\xfe\x00"), {}), (reply("7"), {}), (reply("{}"), {}), (reply('{"choices": []}'), {}),
+        (reply("", 499), {}), (reply("{not json"), {}), (reply("[" * 100_000), {}), (reply("", 204), {}),
+        (reply("", 200), {}), (reply(b"\xff\xfe\x00"), {}), (reply("7"), {}), (reply("{}"), {}),
+        (reply('{"choices": []}'), {}),
         (reply('{"choices": {"0": 1}}'), {}), (reply('{"choices": [null]}'), {}),
         (reply('{"error": {"message": "upstream is overloaded"}}'), {}), (says(None), {}),
     ],
@@ -213,6 +215,25 @@ def test_refusals_are_final(status: int, body: str, kind: type[Exception], names
     assert names in line
     assert f"{status} from /v1/chat/completions: {body.replace(KEY, '***') or '(empty body)'}" in line
     assert (len(server.requests), model.stats.retries) == (1, 0)
+
+
+QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more information, read the docs: "
+)
+
+
+@each("kind", ["insufficient_quota", "exceeded_current_quota_error"])
+def test_a_spent_account_is_known_by_a_code_behind_a_long_message(kind: str) -> None:
+    body = json.dumps({"error": {"message": QUOTA + "https://example.org/" + "x" * 200, "type": kind, "param": None}})
+    line, server, _ = fails(UserError, reply(body, 429))
+    assert line.startswith("api_key_env: this account's quota is used up: 429 from") and len(server.requests) == 1
+
+
+def test_a_wait_that_only_the_body_names_is_waited() -> None:
+    body = '[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "0.4s"}]}}]'
+    start = time.perf_counter()
+    ask(reply(body, 429), says())
+    assert 0.4 <= time.perf_counter() - start < 2.0
 
 
 def test_long_bodies_are_cut_to_one_printable_line() -> None:

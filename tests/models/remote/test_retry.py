@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sonde.core import Rng
-from sonde.models.remote.retry import Backoff, parse_retry_after
+from sonde.models.remote.retry import Backoff, parse_retry_after, parse_retry_delay
 from tests.cases import each
 
 
@@ -43,6 +43,23 @@ def test_dates_are_read_exactly(now: int, ahead: int) -> None:
 
     assume(now + ahead < 2**32)
     assert parse_retry_after(formatdate(now + ahead, usegmt=True), float(now)) == ahead
+
+
+@each(
+    "reply, seconds",
+    [
+        (
+            b'[{"error": {"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "58s"}]}}]',
+            58.0,
+        ),
+        (b'{"error": {"metadata": {"raw": "{\\n \\"retryDelay\\": \\"45.837906927s\\"}"}}}', 45.837906927),
+        (b'{"retryDelay": "soon"}', None),
+        (b'{"retryDelay": 58}', None),
+        (b"58s", None),
+    ],
+)
+def test_retry_delay_in_the_reply(reply: bytes, seconds: float | None) -> None:
+    assert parse_retry_delay(reply) == seconds
 
 
 @given(st.integers(0, 5000), st.integers(0, 2**64), st.none() | st.floats(0, 1e9))

@@ -5,7 +5,17 @@ from pathlib import Path
 import pytest
 
 from sonde.core import StoreError, UserError
-from sonde.runs.store import Annotation, Annotator, Run, RunWriter, StoreWarning, annotation_names, read_annotations
+from sonde.runs.store import (
+    Annotation,
+    Annotator,
+    Run,
+    RunWriter,
+    StoreWarning,
+    annotation_names,
+    discard_run,
+    read_annotations,
+    remove_annotations,
+)
 
 
 @pytest.fixture
@@ -28,6 +38,19 @@ def test_what_is_noted_is_read_and_the_trajectories_stay_as_they_are(folder: Pat
         ("a" * 20, None): Annotation({"mean": 0.1}, "elicit", "1"),
     }
     assert list(run.canonical_lines()) == before
+
+
+def test_what_is_being_annotated_cannot_be_removed(folder: Path) -> None:
+    with Annotator.open_annotations(folder, "gain", producer="elicit", version="1") as notes:
+        notes.add_note("x", 1)
+        for remove in (lambda: discard_run(folder), lambda: remove_annotations(folder, "gain")):
+            with pytest.raises(StoreError, match=r"another writer is open on this run \(it holds .annotations-gain"):
+                remove()
+    assert len(read_annotations(folder, "gain")) == 1
+    remove_annotations(folder, "gain")
+    assert annotation_names(folder) == []
+    discard_run(folder)
+    assert not folder.exists()
 
 
 def test_a_later_note_takes_the_place_of_an_earlier_one(folder: Path) -> None:

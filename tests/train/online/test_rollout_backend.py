@@ -23,6 +23,7 @@ from sonde.train.curriculum import Choice
 from sonde.train.model_io import load_model
 from sonde.train.objectives.grpo import GRPO
 from sonde.train.online.groups import plan_tasks
+from sonde.train.online.rollout_backend import BackgroundPlay
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.settings import LoraSettings, TrainSettings
@@ -69,6 +70,20 @@ def evaluated(folder: Path, env: Env[Any, Any], seed: int, template: Any, **opti
     hf = HF(model=str(folder), template=template)
     agent = LLM(model=hf, temperature=1.0, min_p=0.0, max_new_tokens=6, **options)
     return calls(list(collect_trajectories(env, {"agent": agent}, env.tasks("train")[:1], Plan(k=8, seed=seed))))
+
+
+def test_play_in_the_background_is_stopped_or_has_ended_already() -> None:
+    async def wait(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return "played"
+
+    ended, running = BackgroundPlay(wait(0.0)), BackgroundPlay(wait(3600.0))
+    assert ended.result() == "played"
+    for play in (ended, ended, running, running):  # its loop may be closed, or about to be
+        play.stop()
+    assert ended.result() == "played"
+    with pytest.raises(asyncio.CancelledError):
+        running.result()
 
 
 def test_what_is_played_online_is_what_is_evaluated(tmp_path: Path) -> None:

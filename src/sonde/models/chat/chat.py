@@ -30,7 +30,7 @@ from sonde.core.tools import Tool, ToolCall
 from sonde.core.types import Completion, Json, Message
 
 from .encoding import CUT, Encoder
-from .reasoning import decode_reply, find_open_mark, special_marks
+from .reasoning import decode_reply, find_open_mark, special_marks, split_reasoning
 from .rendering import MessageSpan, Renderer, Said, shorten_message
 from .tool_calls import find_call_mark, read_calls
 
@@ -98,9 +98,11 @@ class Chat:
             self._tool_chats[tools] = made
         return self._tool_chats[tools]
 
-    def read_calls(self, text: str) -> tuple[ToolCall, ...]:
-        """The tool calls in a reply; none for a chat without tools."""
-        return () if self._call_mark is None else read_calls(text, self._call_mark)
+    def read_calls(self, text: str, open_mark: str = "", *, cut: bool = False) -> tuple[ToolCall, ...]:
+        """The tool calls in a reply, but not in its reasoning (`split_reasoning`); none for a chat without tools."""
+        if self._call_mark is None:
+            return ()
+        return read_calls(split_reasoning(text, open_mark, cut=cut)[1], self._call_mark)
 
     @property
     def encode(self) -> Callable[[str], array[int]]:

@@ -7,12 +7,13 @@ asking, the model is loaded from the hub's local cache, or not at all.
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -80,15 +81,31 @@ def _check_tokenizer_files(model: str, folder: Path) -> None:
 
 
 def load_tokenizer(model: str, source: ModelSource, **options: Any) -> Any:
-    """Load the tokenizer of a located model, and check that its chat template, if any, terminates."""
+    """Load the tokenizer of a located model, and check that its chat template, if any, terminates. The template of a
+    model that also takes images may be in the file of its processor, which tokenizers do not read."""
     from transformers import AutoTokenizer
 
     _check_tokenizer_files(model, Path(source.path))
     with report_loading_errors(model), hide_progress_bars():
         tokenizer: Any = AutoTokenizer.from_pretrained(source.path, local_files_only=source.local, **options)
+        if not tokenizer.chat_template:
+            tokenizer.chat_template = _read_processor_template(source, options.get("revision"))
     if model not in SHIPPED:
         check_template(model, tokenizer)
     return tokenizer
+
+
+def _read_processor_template(source: ModelSource, revision: str | None) -> str | None:
+    """The chat template in the file of a model's processor; None if there is none."""
+    from transformers.utils.hub import cached_file
+
+    file = cached_file(
+        source.path, "chat_template.json", revision=revision, local_files_only=source.local,
+        _raise_exceptions_for_missing_entries=False, _raise_exceptions_for_connection_errors=False,
+    )  # fmt: skip
+    held: object = json.loads(Path(file).read_text("utf-8")) if file else None
+    template = cast("Mapping[str, object]", held).get("chat_template") if isinstance(held, Mapping) else None
+    return template if isinstance(template, str) else None
 
 
 _TOKENIZER_FILES = ("*token*", "*vocab*", "*merges*", "*.model", "*.spm", "*.bpe", "*.gguf")

@@ -3,7 +3,11 @@
 Endpoints report refused fields in many ways: `error.param`, pydantic's `loc`, "Unexpected fields: {'min_p'}",
 "Unrecognized request argument supplied: seed", "temperature is deprecated for this model". What these have in common is
 the name of a field that was sent, so that is what `refused_fields` looks for: first in the places that a refusal has
-for it, else in its sentences. A limit of a value ("max_tokens must be at most 8192") does not refuse the field.
+for it, else in its sentences. A limit of a value ("max_tokens must be at most 8192") does not refuse the field. Of
+fields that exclude each other ("temperature and top_p cannot both be specified") one is left out.
+
+Some endpoints demand fields of past tool calls that others refuse: the reasoning that came with a call, or a content
+that is not null. Their refusals name these fields, too.
 
 The changed form of requests is kept only after the endpoint accepted such a request: a refusal alone proves nothing.
 Every completion records what was left out (`Completion.unsent`), so a result shows which settings had no effect. The
@@ -18,7 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -145,43 +149,63 @@ def _is_about_value(part: Mapping[str, Any]) -> bool:
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The names that endpoints use for the token limit. One of them is always sent."""
+OF_TOOLS = ("additionalProperties", "strict")
+"""Fields of a tool and of its schema, which only narrow what a model may write."""
 OMITTABLE = (
-    "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p",
+    *OF_TOOLS, "logprobs", "min_p", "parallel_tool_calls", "seed", "stop", "temperature", "tool_choice", "top_p",
 )  # fmt: skip
 """Fields that the configuration may leave out. `logprobs` is never left out automatically, because the caller needs the
 values."""
 _OF_ITSELF = frozenset(OMITTABLE) - {"logprobs"}
+DEMANDABLE = ("content", "reasoning_content")
+"""Fields of messages with tool calls that only some endpoints demand. A request as configured has both, and every form
+that does not demand them takes them out."""
+_EXCLUSIVE = re.compile(r"\bboth\b|\bonly one\b|mutually exclusive", re.IGNORECASE)
 _VERSION = "/v1"
+BLANK = "(empty)"
+"""Replacement for a message without content."""
 
 
 @dataclass(frozen=True)
 class RequestForm:
-    """The form of requests: fields to leave out, another name for the token limit, and what stands between the base URL
-    and the path of a request."""
+    """The form of requests: fields to leave out, another name for the token limit, what stands between the base URL and
+    the path of a request, and which fields of past tool calls are sent (of `DEMANDABLE`)."""
 
     omitted: frozenset[str] = frozenset()
     limit: str = ""
     below: str = ""
+    demanded: frozenset[str] = frozenset()
 
     def apply_to(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The request in this form."""
         named = {self.limit if self.limit and name in LIMITS else name: value for name, value in body.items()}
-        return {name: value for name, value in named.items() if name not in self.omitted}
+        if "tools" in body:
+            named["messages"] = [_shape_call(message, self.demanded) for message in body["messages"]]
+        return leave_out(named, self.omitted)
 
     def join_with(self, other: RequestForm) -> RequestForm:
         """Combine two forms that were found at the same time."""
-        return RequestForm(self.omitted | other.omitted, other.limit or self.limit, other.below or self.below)
+        return RequestForm(
+            self.omitted | other.omitted,
+            other.limit or self.limit,
+            other.below or self.below,
+            self.demanded | other.demanded,
+        )
 
     def next_form(self, refusal: Refusal, body: Mapping[str, Any], *, versioned: bool) -> RequestForm | None:
         """The form to try next, None if there is none. `versioned`: the base URL names a version already."""
         if refusal.status in (404, 405):
-            return None if versioned or self.below else RequestForm(self.omitted, self.limit, _VERSION)
+            return None if versioned or self.below else replace(self, below=_VERSION)
         sent = self.apply_to(body)
-        refused = refused_fields(refusal.reply, sent)
-        if leave := refused & _OF_ITSELF:
-            return RequestForm(self.omitted | leave, self.limit, self.below)
+        leave = sorted(refused_fields(refusal.reply, field_names(sent)) & _OF_ITSELF)
+        if len(leave) > 1 and _EXCLUSIVE.search(refusal.reply.decode("utf-8", "replace")):
+            leave = leave[-1:]
+        if leave:
+            return replace(self, omitted=self.omitted.union(leave))
+        if missing := missing_fields(refusal.reply, sent):
+            return replace(self, demanded=self.demanded | missing)
         other = "" if self.limit else other_limit(refusal, sent)
-        return RequestForm(self.omitted, other, self.below) if other else None
+        return replace(self, limit=other) if other else None
 
     def describe_form(self, at: str) -> Iterator[str]:
         """Messages that describe the form, one line each."""
@@ -192,6 +216,50 @@ class RequestForm:
             yield f"{at} accepts the token limit as {self.limit} only"
         if self.below:
             yield f"{at} answers below {self.below}, which base_url lacks"
+        if self.demanded:
+            yield f"{at} demands {', '.join(sorted(self.demanded))} of past tool calls, which is sent from now on"
+
+
+def field_names(body: Mapping[str, Any]) -> set[str]:
+    """The names of the fields of a request that may be refused: its own, and those of its tools in `OF_TOOLS`."""
+    parts = [part for tool in body.get("tools", ()) for part in (tool["function"], tool["function"]["parameters"])]
+    return {*body, *(name for name in OF_TOOLS if any(name in part for part in parts))}
+
+
+def leave_out(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The request without these fields."""
+    left = {name: value for name, value in body.items() if name not in names}
+    if "tools" in left and not set(OF_TOOLS).isdisjoint(names):
+        left["tools"] = [_narrow_less(tool, names) for tool in left["tools"]]
+    return left
+
+
+def _narrow_less(tool: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A tool without these fields of `OF_TOOLS`."""
+    described, schema = (
+        {name: value for name, value in part.items() if name not in OF_TOOLS or name not in names}
+        for part in (tool["function"], tool["function"]["parameters"])
+    )
+    return {**tool, "function": {**described, "parameters": schema}}
+
+
+def missing_fields(reply: bytes, sent: Mapping[str, Any]) -> frozenset[str]:
+    """The fields of past tool calls that a refusal names and the request lacks."""
+    calls = [message for message in sent["messages"] if "tool_calls" in message]
+    return frozenset(
+        name for name in named_fields(reply, DEMANDABLE) if any(message.get(name) is None for message in calls)
+    )
+
+
+def _shape_call(message: Mapping[str, Any], demanded: Collection[str]) -> Mapping[str, Any]:
+    """A message with calls in the form that an endpoint accepts; any other message unchanged."""
+    if "tool_calls" not in message:
+        return message
+    content = message["content"] if "content" in demanded or message["content"] != BLANK else None
+    named = {"content": content, "tool_calls": message["tool_calls"]}
+    if "reasoning_content" in demanded:
+        named["reasoning_content"] = message["reasoning_content"]
+    return {"role": message["role"], **named}
 
 
 def other_limit(refusal: Refusal, sent: Mapping[str, Any]) -> str:
@@ -234,17 +302,22 @@ def _read_forms(file: Path) -> Mapping[str, Any]:
 
 
 def _to_json(form: RequestForm) -> dict[str, Any]:
-    return {"omitted": sorted(form.omitted), "limit": form.limit, "below": form.below}
+    return {
+        "omitted": sorted(form.omitted), "limit": form.limit, "below": form.below, "demanded": sorted(form.demanded),
+    }  # fmt: skip
 
 
 def _form_from_json(row: object) -> RequestForm:
     """Read a form from a file, as far as it is valid."""
     saved = cast("Mapping[str, object]", row) if isinstance(row, Mapping) else {}
-    omitted = saved.get("omitted")
-    names = cast("list[object]", omitted) if isinstance(omitted, list) else []
+    omitted, demanded = (
+        cast("list[object]", names) if isinstance(names := saved.get(name), list) else []
+        for name in ("omitted", "demanded")
+    )
     limit, below = saved.get("limit"), saved.get("below")
     return RequestForm(
-        frozenset(name for name in _OF_ITSELF if name in names),
+        frozenset(name for name in _OF_ITSELF if name in omitted),
         str(limit) if limit in LIMITS else "",
         _VERSION if below == _VERSION else "",
+        frozenset(name for name in DEMANDABLE if name in demanded),
     )

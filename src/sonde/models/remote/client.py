@@ -4,7 +4,7 @@ The client is aiohttp, chosen by measured CPU time per request (`benchmarks/http
 every message of the conversation on each call, which makes long episodes quadratic.
 
 Failures are classified by who can fix them. A failure that may pass (a connection that breaks, no complete reply in
-time, 408, 409, 425, 429, 5xx, a reply that cannot be parsed or that reports a failure) is retried, reported once
+time, 408, 409, 425, 429, 499, 5xx, a reply that cannot be parsed or that reports a failure) is retried, reported once
 (`TroubleWarning`), and finally becomes an `Outage`. A conversation that the endpoint does not accept raises
 `ContextFull` or `ContentRefused` at once (`verdicts` decides which). What can only be a wrong configuration (no reply
 has ever come from this address, 401, 404, other 4xx, a redirect) is a `UserError`, so that a run stops instead of
@@ -19,6 +19,7 @@ import asyncio
 import json
 import math
 import os
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,17 +29,30 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from sonde.core import EMPTY, HOW, ContentRefused, ContextFull, Model, UserError, WorldError, freeze, invalid
+from sonde.core import (
+    EMPTY,
+    HOW,
+    Completion,
+    ContentRefused,
+    ContextFull,
+    Model,
+    UserError,
+    WorldError,
+    freeze,
+    invalid,
+)
 
 from .adapting import Refusal
 from .addresses import check_query, proxy_for, read_base_url
 from .keys import SecretHeaders, check_names, read_keys
 from .openai_chat import ROOM, FilteredReply, HostError, is_whole
-from .retry import Backoff, CallStats, Transient, parse_retry_after, retry_call
+from .retry import Backoff, CallStats, Transient, parse_retry_after, parse_retry_delay, retry_call
 from .verdicts import (
     ABOUT_REQUESTS,
     EndpointHistory,
     RefusedRequest,
+    UnreadableReply,
+    failed_calls,
     make_refusal_tests,
     stated_verdict,
     tested_verdict,
@@ -48,8 +62,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-_MAY_PASS = {408, 409, 425, 429}
-"""Statuses of failures that may pass, besides 5xx."""
+_MAY_PASS = {408, 409, 425, 429, 499}
+"""Statuses of failures that may pass, besides 5xx. 499: a proxy gave up waiting for its own host."""
+_SPENT = re.compile(rb"insufficient_(quota|balance)|exceeded_current_quota")
+"""Codes of accounts that have to be paid for first."""
 
 
 class ConnectionPool:
@@ -231,6 +247,10 @@ class Endpoint(Model):
             return ContextFull(refusal.line)
         if verdict == "content" and "messages" in body:
             return self._content_error(refusal.line)
+        if verdict == "reply" and "messages" in body:
+            keys = read_keys(self.api_key_env, self.headers, self.base_url, proxy_for(self.base_url, self.proxy))
+            unread = Completion(text="", calls=failed_calls(refusal.reply), model=self.model)
+            return UnreadableReply(refusal.line, keys.hide_in(unread))
         return refusal.error
 
     async def _try_once(
@@ -295,14 +315,15 @@ class Endpoint(Model):
     def _status_error(self, status: int, line: str, after: float | None, reply: bytes) -> Exception:
         """The error for an unsuccessful reply; if it may be about the conversation, that is yet to be decided."""
         error = self._refusal_error(status, line, after, reply)
-        return RefusedRequest(line, error, status, reply) if status in ABOUT_REQUESTS else error
+        about_request = status in ABOUT_REQUESTS or stated_verdict(status, reply) == "reply"
+        return RefusedRequest(line, error, status, reply) if about_request else error
 
     def _refusal_error(self, status: int, line: str, after: float | None, reply: bytes) -> UserError | WorldError:
         """The error for an unsuccessful reply, judged by its status."""
-        if status == 429 and "insufficient_quota" in line:
+        if status == 429 and _SPENT.search(reply):
             return UserError(f"api_key_env: this account's quota is used up: {line}")
         if status in _MAY_PASS or status >= 500:
-            return Transient(line, after)
+            return Transient(line, parse_retry_delay(reply) if after is None else after)
         if status in (401, 402, 403):
             return UserError(f"api_key_env: {line}")
         if status == 407:

@@ -45,6 +45,14 @@ _ENDS: Mapping[End, frozenset[str]] = {
 }  # fmt: skip
 """What the words of a finish reason mean, the most decisive first: `insufficient_system_resource`, `MAX_TOKENS`,
 `content_filter: PROHIBITED_CONTENT`, `model_context_window_exceeded`, `end_turn`."""
+_SPOILT, _CALLS = frozenset({"malformed", "unexpected"}), frozenset({"function", "tool"})
+"""Words of which a finish reason has one each if the model wrote an unusable call: `MALFORMED_FUNCTION_CALL`."""
+
+
+_CACHED = ("cached_tokens", "prompt_cache_hit_tokens")
+"""Names of the number of cached tokens outside of the details of a prompt (Moonshot, SGLang; DeepSeek)."""
+_OF_CALLS = ("function", "id", "index", "type")
+"""Fields of a call that the protocol knows."""
 
 
 class HostError(ValueError):
@@ -69,14 +77,16 @@ def max_reply_bytes(request: int, tokens: int, logprobs: int = 0) -> int:
     return ROOM + PER_REQUEST * request + tokens * (PER_TOKEN + PER_LOGPROB * logprobs)
 
 
-def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None) -> Completion:
+def read_completion(
+    reply: bytes, model: str, unknown: Callable[[str], None] = lambda reason: None, *, by_tools: bool = False
+) -> Completion:
     """Parse the completion in a reply. `unknown` is called with a finish reason of unknown meaning; the text then
-    counts as ended. Raises `HostError` or `FilteredReply` if the host says that it failed or filtered, and other
-    `ValueError`s if there is no completion."""
+    counts as ended. `by_tools`: whether the model was to call a tool. Raises `HostError` or `FilteredReply` if the host
+    says that it failed or filtered, and other `ValueError`s if there is no completion."""
     if not reply.strip():
         raise ValueError("no content")
     try:
-        data = as_mapping(json.loads(reply))
+        data = as_mapping(_parse_json(reply))
     except (ValueError, RecursionError):
         raise ValueError("not JSON") from None
     _check_error(data)
@@ -85,13 +95,16 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
         raise ValueError("no choices")
     choice = as_mapping(cast("list[object]", choices)[0])
     _check_error(choice)
-    finish: Literal["stop", "length", "filter"] = _read_finish(choice.get("finish_reason"), unknown)
+    spoilt = by_tools and _has_spoilt_call(choice.get("finish_reason"))
+    finish: Literal["stop", "length", "filter"] = (
+        "stop" if spoilt else _read_finish(choice.get("finish_reason"), unknown)
+    )
     message = as_mapping(choice.get("message"))
     text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
     reasoning = _read_reasoning(message)
     if refusal and not text:
         finish = "filter"
-    calls = read_tool_calls(message.get("tool_calls"))
+    calls = (ToolCall("", ""),) if spoilt else read_tool_calls(message.get("tool_calls"))
     if text is None and refusal is None and finish == "stop" and not reasoning and not calls:
         raise ValueError("no content")
     return Completion(
@@ -107,21 +120,47 @@ def read_completion(reply: bytes, model: str, unknown: Callable[[str], None] = l
 
 
 def read_tool_calls(rows: object) -> tuple[ToolCall, ...]:
-    """The `tool_calls` of a message, whatever is wrong with them; some hosts write the arguments as an object."""
+    """The `tool_calls` of a message, whatever is wrong with them. Marks of the model's template may follow a name
+    (`act<|channel|>commentary`); they are no part of it."""
     calls = [as_mapping(row) for row in cast("list[object]", rows)] if isinstance(rows, list) else []
     found: list[ToolCall] = []
     for call in calls:
         called = as_mapping(call.get("function"))
-        given = called.get("arguments")
-        arguments = _read_text(given if isinstance(given, str) else json.dumps(given))
-        found.append(ToolCall(_read_text(called.get("name")) or "", arguments or "", _read_text(call.get("id")) or ""))
+        name = (_read_text(called.get("name")) or "").split("<|")[0]
+        extra = {key: value for key, value in call.items() if key not in _OF_CALLS and value is not None}
+        found.append(
+            ToolCall(
+                name,
+                _read_arguments(called.get("arguments")),
+                _read_text(call.get("id")) or "",
+                json.dumps(extra) if extra else "",
+            )
+        )
     return tuple(found)
+
+
+def _read_arguments(given: object) -> str:
+    """The arguments of a call as JSON; some hosts write them as an object, or as a JSON text within a JSON text."""
+    text = _read_text(given if isinstance(given, str) else json.dumps(given)) or ""
+    if not text.startswith('"'):
+        return text
+    try:
+        inner: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return inner if isinstance(inner, str) else text
+
+
+def _parse_json(reply: bytes) -> object:
+    """The JSON value of a reply. Servers may put a text into it as the model left it: cut inside a character, or with
+    line breaks that are not escaped."""
+    return json.loads(reply.decode("utf-8-sig", "replace"), strict=False)
 
 
 def is_whole(reply: bytes) -> bool:
     """True for a reply with status 200; `HostError` if it reports a failure."""
     try:
-        _check_error(as_mapping(json.loads(reply)))
+        _check_error(as_mapping(_parse_json(reply)))
     except HostError:
         raise
     except (ValueError, RecursionError):
@@ -158,6 +197,12 @@ def _read_finish(reason: object, unknown: Callable[[str], None]) -> Literal["sto
     return "length" if end == "length" else "stop"
 
 
+def _has_spoilt_call(reason: object) -> bool:
+    """Whether a message ended because the model wrote an unusable call, which is its reply, not a failure."""
+    words = set(re.findall("[a-z]+", (_read_text(reason) or "").lower()))
+    return bool(words & _SPOILT and words & _CALLS)
+
+
 def classify_finish(reason: str) -> End | None:
     """What a finish reason means, by its words; None if none of them is known.
 
@@ -185,10 +230,12 @@ def _read_text(value: object) -> str | None:
 
 def _read_reasoning(message: Mapping[str, Any]) -> str:
     """The model's reasoning, if the host returns it separately: in a field, or in parts."""
-    content = message.get("content")
-    parts = [as_mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
+    lists = (message.get(name) for name in ("content", "reasoning_details"))
+    parts = [as_mapping(part) for rows in lists if isinstance(rows, list) for part in cast("list[object]", rows)]
     thoughts = (
-        _read_text(part.get(str(part["type"]))) or _read_text(part.get("text")) for part in parts if _is_thought(part)
+        next((text for name in (str(part["type"]), "text", "summary") if (text := _read_text(part.get(name)))), "")
+        for part in parts
+        if _is_thought(part)
     )
     apart = (message.get(name) for name in ("reasoning_content", "reasoning"))
     return next((text for text in map(_read_text, apart) if text), "".join(thought for thought in thoughts if thought))
@@ -209,9 +256,14 @@ def _read_logprobs(choice: Mapping[str, Any]) -> array[float]:
 
 
 def read_usage(reported: Mapping[str, Any]) -> Usage:
-    """The token counts that a reply reports; 0 for missing ones."""
-    cached = as_mapping(reported.get("prompt_tokens_details")).get("cached_tokens")
-    return Usage(*map(_read_count, (reported.get("prompt_tokens"), reported.get("completion_tokens"), cached)))
+    """The token counts that a reply reports; 0 for missing ones. Some hosts count reasoning in the total alone, so what
+    the total has beyond the prompt was sampled."""
+    prompt, completion, total = (
+        _read_count(reported.get(f"{name}_tokens")) for name in ("prompt", "completion", "total")
+    )
+    details = as_mapping(reported.get("prompt_tokens_details"))
+    cached = (details.get("cached_tokens"), *(reported.get(name) for name in _CACHED))
+    return Usage(prompt, max(completion, total - prompt) if prompt else completion, max(map(_read_count, cached)))
 
 
 def _read_count(value: object) -> int:

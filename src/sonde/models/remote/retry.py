@@ -1,8 +1,9 @@
 """Retry with exponential backoff, and call statistics.
 
 Waits double from attempt to attempt and are jittered, so that many episodes refused at once do not return at once. The
-jitter is derived from the call's seed, never from a global generator. A server's own request, the `Retry-After` header
-of RFC 9110 section 10.2.3 (seconds, or an HTTP date), is added, up to a limit.
+jitter is derived from the call's seed, never from a global generator. A server's own request is added, up to a limit:
+the `Retry-After` header of RFC 9110 section 10.2.3 (seconds, or an HTTP date), or the `retryDelay` in the reply of
+Google's hosts, which send no such header (google.rpc.RetryInfo).
 """
 
 from __future__ import annotations
@@ -141,3 +142,17 @@ def parse_retry_after(header: str | None, now: float) -> float | None:
         return None
     aware = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, aware.timestamp() - now)
+
+
+_DELAY = re.compile(rb'retryDelay\\*"\s*:\s*\\*"([0-9]{1,9}(?:\.[0-9]{1,9})?)s')
+"""In JSON, or in JSON that another host's reply quotes."""
+
+
+def parse_retry_delay(reply: bytes) -> float | None:
+    """Seconds that the reply of a Google host asks for; None if it names none.
+
+    >>> parse_retry_delay(b'[{"error": {"details": [{"retryDelay": "45.8s"}]}}]')
+    45.8
+    """
+    found = _DELAY.search(reply)
+    return float(found[1]) if found else None

@@ -140,6 +140,7 @@ class TokenEndpoint(WeightsEndpoint):
         check_ids_known(chat, reply.ids)
         self.served.named = self.served.named or bool(reply.weights)
         text, stopped = _decode_text(chat, reply.ids, sampling)
+        cut = reply.limit and not stopped
         return Completion(
             text=text,
             ids=reply.ids,
@@ -148,12 +149,12 @@ class TokenEndpoint(WeightsEndpoint):
             truncated=sampling.is_truncating,
             prompt_ids=prompt.ids[prompt.shared :],
             shared=prompt.shared,
-            finish="length" if reply.limit and not stopped else "stop",
+            finish="length" if cut else "stop",
             open_mark=prompt.open_mark,
             model=self.model,
             weights=version if adapter or not reply.weights else self.served.ours.get(reply.weights, reply.weights),
             usage=reply.usage,
-            calls=chat.read_calls(text),
+            calls=chat.read_calls(text, prompt.open_mark, cut=cut),
         )
 
     def _check_text(self, sampled: SampledTokens, sampling: Sampling) -> None:

@@ -43,7 +43,7 @@ class Annotator(Closing):
         folder = Path(folder)
         read_config(folder)
         path = _annotations_path(folder, name)
-        held = hold_lock(folder / f".{path.name}.lock")
+        held = _hold_annotations(path)
         try:
             return cls(Log(path), held, producer, version)
         except BaseException:
@@ -91,9 +91,20 @@ def read_annotations(folder: Path | str, name: str) -> dict[tuple[str, int | Non
 
 
 def remove_annotations(folder: Path | str, name: str) -> None:
-    """Delete the annotations called `name`, if there are any."""
+    """Delete the annotations called `name`, if there are any. Raises `StoreError` while somebody writes them."""
     read_config(Path(folder))
-    _annotations_path(Path(folder), name).unlink(missing_ok=True)
+    path = _annotations_path(Path(folder), name)
+    if path.exists():
+        held = _hold_annotations(path)
+        try:
+            path.unlink(missing_ok=True)
+        finally:
+            held.release()
+
+
+def _hold_annotations(path: Path) -> FileLock:
+    """The lock of the writer of these annotations."""
+    return hold_lock(path.with_name(f".{path.name}.lock"))
 
 
 def _annotations_path(folder: Path, name: str) -> Path:

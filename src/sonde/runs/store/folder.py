@@ -9,6 +9,7 @@ endpoints-0.json ...              what the endpoints of writer 0 did not accept 
 .lock                             held while a writer starts, or the run is removed
 .lock-0, .lock-3 ...              held by writer 0, 3 ... while it writes
 .lock-scoring                     held while the run is evaluated
+.annotations-NAME....lock         held while annotations of this name are written
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def discard_run(folder: Path | str, *, also: Collection[str] = ()) -> None:
         raise UserError(f"run: {folder} holds {foreign[0]}, which does not belong to a run; move it away first")
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.discarded")
     with ExitStack() as held:
-        for lock in (folder / ".lock", *folder.glob(".lock-*")):
+        for lock in (folder / ".lock", *folder.glob(".lock-*"), *folder.glob(".annotations-*.lock")):
             held.callback(hold_lock(lock).release)
         if os.name == "nt":  # Windows cannot rename a folder with open files, so a new writer keeps its files
             held.close()

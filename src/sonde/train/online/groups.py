@@ -26,7 +26,7 @@ from ..curriculum import Choice, coefficient_of_variation, learning_potential
 from ..data import RowReport, make_samples
 from ..rewarders import Measurements, Rewarder, Under
 from ..rewards import named_rewards
-from ..selection import has_ended
+from ..selection import count_share, has_ended
 from ..types import Objective, Sample, SkipsFlat
 from .settings import OnlineSettings
 
@@ -185,7 +185,7 @@ def keep_best(
     possible."""
     mine = [(-sum(s.rewards), j, i * world + rank) for i, g in enumerate(groups) for j, s in enumerate(g.samples)]
     ranked = sorted(place for part in everyone(mine) for place in part)
-    kept = set(ranked[: math.ceil(keep * len(ranked))])
+    kept = set(ranked[: count_share(keep, len(ranked))])
     flags = iter([place in kept for place in mine])
     return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
 
@@ -235,8 +235,8 @@ def _group_potential(
 
 def _episode_sums(valid: Sequence[Trajectory], earned: Sequence[float], report: RowReport) -> Sums:
     """Means over the episodes that did not fail for outside reasons. `unreadable` is the share that ended without a
-    readable answer (outcome `format`), `cut` that of replies that reached the limit of tokens; `invalid` and `repeated`
-    are turns per game that the environment marked as such."""
+    readable answer, `cut` that of replies that reached the limit of tokens; `invalid` and `repeated` are turns per game
+    that the environment marked as such."""
     n, said = float(len(valid)), [c for t in valid for turn in t.turns for c in turn.acts[0].action.completions]
 
     def mean_of(values: Iterable[float]) -> tuple[float, float]:

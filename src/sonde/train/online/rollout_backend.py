@@ -18,7 +18,7 @@ import threading
 import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -244,6 +244,6 @@ class BackgroundPlay(Generic[R]):
 
     def stop(self) -> None:
         """Cancel it, and wait until it has ended."""
-        if not self._found.done():
+        with suppress(RuntimeError):  # the loop is closed, or closes just now
             self._loop.call_soon_threadsafe(self._task.cancel)
         self._thread.join()

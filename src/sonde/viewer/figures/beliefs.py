@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sonde.beliefs import records as believed
+from sonde.beliefs import records as belief_records
 from sonde.beliefs.calibration import BeliefSummary, split_by_outcome
 from sonde.beliefs.elicitation import Elicited
 from sonde.evaluation.metrics import Estimate
@@ -57,7 +57,7 @@ def read_beliefs(run: EvaluatedRun) -> RunBeliefs | None:
     notes = run.shelf.beliefs
     if run.version != run.env.spec.version:
         return None
-    courses = believed.belief_courses(run.env, run.episodes, notes.beliefs)
+    courses = belief_records.belief_courses(run.env, run.episodes, notes.beliefs)
     if not courses:
         return None
     return RunBeliefs(style=run.style, setting=notes.setting, beliefs=notes.beliefs, parts=split_by_outcome(courses))

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from sonde.core import UserError, identity
-from sonde.evaluation import metrics
-from sonde.evaluation import scale as reference
+from sonde.evaluation import metrics, scale
 from sonde.evaluation.metrics import Estimate
 
 from .library import Library, Shelf
@@ -128,7 +127,7 @@ def _estimate_gaps(pairs: Sequence[Pair], *shelves: Shelf) -> dict[str, Estimate
     binary = not any(shelf.run.trajectories.select_columns(others, order="1")[0][0] for shelf in shelves)
     bounds = {
         "rate": (0.0, 1.0),
-        "score": (0.0, 1.0) if binary else reference.return_bounds(spec),
+        "score": (0.0, 1.0) if binary else scale.return_bounds(spec),
         "turns": (0.0, float(spec.max_turns)),
     }
     return {

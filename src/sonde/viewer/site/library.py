@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from sonde.beliefs import records as believed
+from sonde.beliefs import records as belief_records
 from sonde.core import Env, SondeError, StoreError, Trajectory, UserError, build_recorded, content_hash
 from sonde.core.types import Json
 from sonde.evaluation.run_evaluation import EVALUATION
@@ -144,11 +144,11 @@ class Shelf:
         return kept, ""
 
     @property
-    def beliefs(self) -> believed.BeliefNotes:
+    def beliefs(self) -> belief_records.BeliefNotes:
         """The beliefs of `sonde elicit`, if any."""
-        if believed.NAME not in annotation_names(self.folder):
-            return believed.NONE
-        return self.compute_once("beliefs", lambda: believed.load_beliefs(self.folder))
+        if belief_records.NAME not in annotation_names(self.folder):
+            return belief_records.NONE
+        return self.compute_once("beliefs", lambda: belief_records.load_beliefs(self.folder))
 
     @property
     def last_change(self) -> float:
