@@ -1,15 +1,17 @@
 """Copy the model of many games into the package, if it plays enough of them as a novice, and write its card.
 
-    python recipes/tiny/ship_many.py runs/tiny/many-0 [--to FOLDER] [--fewest 8]
+    python recipes/tiny/ship_many.py runs/tiny/many-0 [--to FOLDER] [--fewest 7]
 
-Reads the numbers that `many.py` measured (`games.json`). A game is played *as a novice* if, at temperature 1, the lower
-95 % limit of success is above the upper limit of random play, and the upper limit below the lower one of the reference.
+Reads the numbers that `many.py` measured (`games.json`). A game is played *as a novice* if success at temperature 0.7,
+at which PAPRIKA tests its models, is above that of random play and below that of the reference, each by a difference
+whose 95 % interval excludes 0.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,7 +33,7 @@ It exists so that questions about generalisation, which a model of one game cann
 
 ```python
 model = sonde.make("models:hf", model="{name}", max_batch=256, dtype="float32")
-agent = sonde.make("agents:llm", model=model, temperature=1.0, min_p=0.0, max_new_tokens={reply})
+agent = sonde.make("agents:llm", model=model, temperature=0.7, min_p=0.0, max_new_tokens={reply})
 ```
 
 ## What it is
@@ -57,7 +59,8 @@ deliberately not good at them. Nothing that is shown with it says how large mode
 
 ## What it was measured to do
 
-Test tasks, 95 % intervals (Wilson, by task), one training seed; random is random legal play. What it sees is the whole
+Test tasks, 95 % intervals (Wilson, by task), one training seed; random is random legal play. A novice is better than
+random legal play at temperature 0.7, and worse than the reference (95 % interval of the difference). It sees the whole
 game (context `full`), but the board alone (`render`) in {boards}.
 
 {table}
@@ -69,15 +72,20 @@ Apache-2.0. Weights, tokenizer and teachers' play were made by the authors of so
 
 
 def judge_row(row: Mapping[str, Any]) -> str:
-    """How well the model plays a game, of those that `many.measure` measured.
+    """How well the model plays a game, of those that `many.py` measured.
 
-    >>> judge_row({"floor": [0.1, 0.0, 0.2], "1.0": [0.4, 0.3, 0.5], "reference": [0.9, 0.8, 1.0]})
+    >>> judge_row({"floor": [0.1, 0.0, 0.2], "0.7": [0.4, 0.3, 0.5], "reference": [0.9, 0.8, 1.0]})
     'novice'
     """
-    _, low, high = row["1.0"]
-    if low <= row["floor"][2]:
+    if not is_above(row["0.7"], row["floor"]):
         return NO_BETTER
-    return NOVICE if high < row["reference"][1] else AS_GOOD
+    return NOVICE if is_above(row["reference"], row["0.7"]) else AS_GOOD
+
+
+def is_above(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether the 95 % interval of the difference of two rates, of each its mean and limits, is above 0 (Newcombe 1998,
+    method 10, which combines the limits of both)."""
+    return one[0] - other[0] > math.hypot(one[0] - one[1], other[2] - other[0])
 
 
 def list_novices(rows: Sequence[Mapping[str, Any]]) -> list[Taught]:
@@ -108,14 +116,14 @@ def write_card(known: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> s
 def format_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The measurements and what follows from them, as a table in Markdown."""
     lines = many.format_table(rows).splitlines()
-    ends = [" episodes | plays |", "---|---|", *(f" {row['tasks'] * row['k']} | {judge_row(row)} |" for row in rows)]
+    ends = [" episodes | plays |", "---|---|", *(f" {row['episodes']} | {judge_row(row)} |" for row in rows)]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
 def ship_model(folder: Path, rows: Sequence[Mapping[str, Any]], to: Path) -> None:
     """Copy the model to its place, and write its card and what was measured beside it."""
     known = json.loads((folder / "model" / "training.json").read_text())
-    first = next(game for game in list_novices(rows) if game.context == "full")
+    first = next(game for game in list_novices(rows) if game.env == "maze")
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(folder / "model", to)
     for path in to.iterdir():
@@ -128,7 +136,7 @@ def ship_model(folder: Path, rows: Sequence[Mapping[str, Any]], to: Path) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the folder of many.py")
-    parser.add_argument("--fewest", type=int, default=8, help="how many games it must play as a novice")
+    parser.add_argument("--fewest", type=int, default=7, help="how many games it must play as a novice")
     parser.add_argument("--to", type=Path, default=PACKAGE / "many", help="folder to write (default: in the package)")
     args = parser.parse_args()
     rows = many.load_complete_rows(args.folder)
