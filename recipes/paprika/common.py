@@ -55,14 +55,13 @@ class Subject:
 MAZE = Subject(model="sonde-tiny-maze", env={"name": "maze", "preset": "pairs"})
 BEST_ARM = Subject(model="sonde-tiny-best_arm", env={"name": "best_arm", "preset": "small"}, context="render")
 MANY = Subject(
-    model="runs/tiny/many-0/model", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
+    model="sonde-tiny-many", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
     changes={
         "sft": {"lr": 5e-4, "epochs": 4.0, "batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
         "rpo": {"batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
     },
 )  # fmt: skip
-"""The model of many games, which `recipes/tiny/many.py` makes. Its weights are stored as bfloat16, which would round
-away what training changes."""
+"""The model of many games. Its weights are stored as bfloat16, which would round away what training changes."""
 GAMES: Mapping[str, Mapping[str, Any]] = {
     name: {"name": name, "preset": preset}
     for name, preset in (("maze", "pairs"), ("combination_lock", "psrl"), ("circuit_decoding", "mtp"))

@@ -298,7 +298,8 @@ def measure_bounds(game: Taught, tasks: int) -> dict[str, Any]:
     """Success of random play and of the reference on test tasks."""
     env = sonde.make(game.env, preset=game.preset)
     roles = {role: play_tests(game, sonde.make(f"agents:{getattr(env.spec, role)}"), tasks)[0] for role in BOUNDS}
-    return {"game": game.name, "tasks": tasks, "k": TEST_K, **roles}
+    episodes = TEST_K * min(tasks, len(env.tasks("test")))
+    return {"game": game.name, "tasks": tasks, "k": TEST_K, "episodes": episodes, **roles}
 
 
 def measure_model(game: Taught, model: Path, tasks: int) -> dict[str, Any]:
@@ -398,7 +399,7 @@ def save_measurements(folder: Path) -> None:
     save_table("paprika", "many_games_training", command, ("training", "value"), [*facts.items()], [known["seed"]])
     columns = ("game", "random", "model, T=1", "model, T=0.7", "reference", "readable turns", "episodes of each")
     cells = [[row["game"], *(format_estimate(row[key]) for key in ("floor", "1.0", "0.7", "reference")),
-              row["readable"], row["tasks"] * row["k"]] for row in rows]  # fmt: skip
+              row["readable"], row["episodes"]] for row in rows]  # fmt: skip
     save_table("paprika", "many_games", command, columns, cells, [known["seed"]])
 
 

@@ -24,7 +24,7 @@ from tests.cases import each
 from .loading import RECIPES
 
 GAMES = ("cellular_automata-paprika", "best_arm-small")
-MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many")
+MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many", "ship_many")
 
 
 def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -43,7 +43,7 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     bounds = rows["cellular_automata-paprika"]
     assert bounds["reference"][0] == 1.0 > bounds["floor"][0]
     assert all(0.0 <= row["1.0"][0] <= 1.0 for row in rows.values())
-    assert all(row["tasks"] * row["k"] == 4 for row in rows.values())
+    assert all(row["tasks"] * row["k"] == row["episodes"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
     assert made["rows"] == 80 + 160 * 4 and made["phrases"] > 50 and made["tokens"] > 0 and made["steps"] == 1
     played = sorted((tmp_path / "play").rglob("trajectories-*"))
@@ -70,7 +70,16 @@ def measured(game: str, model: float, tasks: int = 60) -> dict[str, Any]:
     """A row of a game in which random play wins a tenth and the reference nine tenths."""
     around = {name: [mean, mean - 0.05, mean + 0.05] for name, mean in (("floor", 0.1), ("reference", 0.9))}
     won = [model, model - 0.05, model + 0.05]
-    return {"game": game, "tasks": tasks, "k": 2, **around, "1.0": won, "0.7": won, "readable": 0.99}
+    return {
+        "game": game,
+        "tasks": tasks,
+        "k": 2,
+        "episodes": 2 * tasks,
+        **around,
+        "1.0": won,
+        "0.7": won,
+        "readable": 0.99,
+    }
 
 
 def test_bounds_are_kept_until_the_model_is_measured(recipe: SimpleNamespace, tmp_path: Path) -> None:
@@ -130,3 +139,26 @@ def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: P
     assert 0.3 < sum(chat.strong for chat in chats) / len(chats) < 0.7
     said = [m.content for chat in chats for m in chat.messages if m.role == "assistant"]
     assert all(text.startswith("<Answer> ") for text in said if "<Answer>" in text)
+
+
+def test_a_row_says_how_well_a_game_is_played(recipe: SimpleNamespace) -> None:
+    rows = [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12), measured("best_arm-small", 0.85)]
+    judge = recipe.ship_many.judge_row
+    assert [judge(row) for row in rows] == ["novice", "no better than random", "as the reference"]
+    assert [game.name for game in recipe.ship_many.list_novices(rows)] == ["maze-pairs"]
+
+
+def test_the_difference_of_two_rates_is_judged_by_newcombe(recipe: SimpleNamespace) -> None:
+    """56 of 70 against 48 of 80, an example of Newcombe's: the interval of method 10 is 0.0524 to 0.3339."""
+    one, other = [0.8, 0.6918, 0.8769], [0.6, 0.4904, 0.7003]
+    for less, above in ((0.0, True), (0.052, True), (0.053, False)):
+        assert recipe.ship_many.is_above([value - less for value in one], other) == above
+
+
+def test_a_card_names_the_games_that_are_not_learned(recipe: SimpleNamespace) -> None:
+    known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": 10, "rows": 7, "tokens": 99,
+             "loss": 0.5, "cpu_seconds": 120}  # fmt: skip
+    card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12)])
+    assert "plays 1 games of sonde like a novice: maze-pairs." in card and "1,000,000 parameters" in card
+    assert "| maze-pairs | 0.10 [0.05, 0.15] | 0.50 [0.45, 0.55] |" in card and "| 120 | novice |" in card
+    assert "Not played as a novice: battleship-paprika (no better than random)." in card

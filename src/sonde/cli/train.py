@@ -345,7 +345,7 @@ class TrainCommand(_TrainingOptions):
         that these settings play them with."""
         filed = self._config_content
         entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
-        entries = entries or [{"name": name} for name in chosen.plays if self.model in SHIPPED]
+        entries = entries or [{"name": name} for name in [*chosen.plays][:1] if self.model in SHIPPED]
         if not entries:
             raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
         beside = {name: filed[name] for name in BESIDE if name in filed}

@@ -215,16 +215,19 @@ def _choose_play(base: OnlineSettings, model: ModelFacts, envs: Sequence[Env[Any
     if base.critic is None:
         base = replace(base, rewards=RewardMix({"success": 1.0, "turns": -float(f"{TURNS_WORTH / turns:.1g}")}))
     if shipped is not None:
-        return replace(base, context=shipped.context, max_new_tokens=shipped.max_new_tokens)
+        game = shipped.find_game(*((envs[0].name, envs[0].spec.preset) if envs else ()))
+        return replace(base, context=game.context, max_new_tokens=shipped.max_new_tokens)
     if model.thinks and reply < SHORT_REPLY:
         return replace(base, template={"enable_thinking": False})
     return base
 
 
 def _choose_presets(model: ModelFacts) -> Mapping[str, Mapping[str, Json]]:
-    """The preset of the environment that a model of sonde was made for."""
+    """The presets of the environments that a model of sonde was made for, of each the first."""
     shipped = SHIPPED.get(model.name)
-    return {} if shipped is None else {shipped.env: {"preset": shipped.preset}}
+    if shipped is None:
+        return {}
+    return {game.env: {"preset": game.preset} for game in shipped.games if game is shipped.find_game(game.env)}
 
 
 def hold_out_tasks(games: Sequence[Game], split: str) -> list[Game]:

@@ -1,8 +1,9 @@
 """The small models that come with sonde, `sonde-tiny`: their names, folders and settings.
 
 Each is a Llama of about 0.34 million parameters, trained from scratch by `recipes/tiny` to play one environment like a
-novice. `CARD.md` in its folder says what it is, what it is not, and how well it plays. Nothing is downloaded or
-converted: `models:hf` loads the folder directly.
+novice; `sonde-tiny-many`, of 1.5 million, plays several, and its vocabulary spells any text. `CARD.md` in its folder
+says what it is, what it is not, and how well it plays. Nothing is downloaded or converted: `models:hf` loads the folder
+directly.
 """
 
 from __future__ import annotations
@@ -11,28 +12,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from sonde._util.frozen import Frozen
 from sonde.core.errors import UserError, unknown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShippedModel:
-    """A shipped model: the environment and preset that it plays, and how `agents:llm` must present the game."""
+class ShippedGame(NamedTuple):
+    """An environment and preset that a shipped model plays, and how `agents:llm` must present the game."""
 
-    name: str
     env: str
     preset: str
-    context: str
+    context: Literal["full", "render"] = "full"
     also: tuple[str, ...] = ()
     """Other presets in which it can write all or some of the answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShippedModel:
+    """A shipped model, and what it plays."""
+
+    name: str
+    games: tuple[ShippedGame, ...]
     level: str = "novice"
     max_new_tokens: int = 8
+    spells: bool = False
+    """Whether its vocabulary spells any text; others know the words of their games alone."""
     licence: str = "Apache-2.0"
 
     @property
     def title(self) -> str:
-        return f"a {self.level} at {self.env}, preset {self.preset}, context {self.context}"
+        first, *others = self.games
+        if others:
+            return f"a {self.level} at {len(self.games)} games"
+        return f"a {self.level} at {first.env}, preset {first.preset}, context {first.context}"
+
+    def find_game(self, env: str | None = None, preset: str | None = None) -> ShippedGame:
+        """The game of this environment and preset; if it plays none, of this environment, or else its first."""
+        known = (
+            *(game for game in self.games if game.env == env and preset in (game.preset, *game.also)),
+            *(game for game in self.games if game.env == env),
+        )
+        return next(iter(known), self.games[0])
 
     @property
     def folder(self) -> Path:
@@ -49,18 +70,30 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
     {
         model.name: model
         for model in (
-            ShippedModel(name="sonde-tiny-best_arm", env="best_arm", preset="small", context="render"),
+            ShippedModel(name="sonde-tiny-best_arm", games=(ShippedGame("best_arm", "small", "render"),)),
             ShippedModel(
-                name="sonde-tiny-habit", env="best_arm", preset="small", context="render",
+                name="sonde-tiny-habit", games=(ShippedGame("best_arm", "small", "render"),),
                 level="novice with a bad habit",
             ),
             ShippedModel(
-                name="sonde-tiny-maze", env="maze", preset="pairs", context="full",
-                also=("lmrl", "lmrl_partial", "umaze"),
+                name="sonde-tiny-many", max_new_tokens=128, spells=True,
+                games=(
+                    ShippedGame("maze", "pairs"),
+                    ShippedGame("best_arm", "small", "render"),
+                    ShippedGame("best_arm", "paprika"),
+                    ShippedGame("circuit_decoding", "mtp"),
+                    ShippedGame("combination_lock", "psrl"),
+                    ShippedGame("minesweeper", "paprika", "render"),
+                    ShippedGame("twenty_questions", "small"),
+                ),
             ),
             ShippedModel(
-                name="sonde-tiny-twenty_questions", env="twenty_questions", preset="small", context="full",
-                also=("delta_belief", "lmrl"),
+                name="sonde-tiny-maze",
+                games=(ShippedGame("maze", "pairs", "full", ("lmrl", "lmrl_partial", "umaze")),),
+            ),
+            ShippedModel(
+                name="sonde-tiny-twenty_questions",
+                games=(ShippedGame("twenty_questions", "small", "full", ("delta_belief", "lmrl")),),
             ),
         )
     }
@@ -70,11 +103,14 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
 def check_plays(name: str, env: str, preset: str) -> None:
     """Raise `UserError` if a shipped model's vocabulary lacks the answers of this environment and preset."""
     model = SHIPPED.get(name)
-    if model is not None and (env != model.env or preset not in (model.preset, *model.also)):
-        presets = ", ".join((model.preset, *model.also))
+    if model is None or model.spells:
+        return
+    game = model.find_game(env)
+    if env != game.env or preset not in (game.preset, *game.also):
+        presets = ", ".join((game.preset, *game.also))
         raise UserError(
             f"model: got {name} in {env}, preset {preset}, whose answers are not in its vocabulary, "
-            f"allowed: {model.env}, preset {presets}"
+            f"allowed: {game.env}, preset {presets}"
         )
 
 
