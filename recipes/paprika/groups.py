@@ -9,11 +9,11 @@ temperature 1, untruncated, and once at temperature 0.
 
     maps     the four largest maps of `maze`, `sonde-tiny-maze`: 120 training tasks of each, 3 samples; 100 held-out
              pairs of starts and goals, twice
-    games    three games of two papers, and the model of many games, which `recipes/tiny/many.py` makes: 48 training
-             tasks of each, 4 samples; 60 held-out tasks, once. SFT alone is shown too (the paper's figure 17).
+    games    three games of three papers, `sonde-tiny-many`: 48 training tasks of each, 4 samples; 60 held-out tasks,
+             once. SFT alone is shown too (the paper's figure 17).
 
-Departures: the paper's groups are ten games. Ours are four maps of one game, or the three short games of which the
-model of many games wins some. Both models were trained from scratch on play of their groups, so no group is new to
+Departures: the paper's groups are ten games. Ours are four maps of one game, or three games that the model sees whole
+and wins now and then. Both models were trained from scratch on play of their groups, so no group is new to
 them: what is asked is whether *further* training carries over, or makes a model forget.
 """
 

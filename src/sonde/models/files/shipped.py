@@ -76,7 +76,7 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
                 level="novice with a bad habit",
             ),
             ShippedModel(
-                name="sonde-tiny-many", max_new_tokens=128, spells=True,
+                name="sonde-tiny-many", max_new_tokens=32, spells=True,
                 games=(
                     ShippedGame("maze", "pairs"),
                     ShippedGame("best_arm", "small", "render"),
