@@ -30,7 +30,7 @@ class ShippedGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedModel:
-    """A shipped model, and what it plays."""
+    """A shipped model, and what it plays. Of several presets of an environment its default stands first."""
 
     name: str
     games: tuple[ShippedGame, ...]
@@ -79,8 +79,8 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
                 name="sonde-tiny-many", max_new_tokens=32, spells=True,
                 games=(
                     ShippedGame("maze", "pairs"),
-                    ShippedGame("best_arm", "small", "render"),
                     ShippedGame("best_arm", "paprika"),
+                    ShippedGame("best_arm", "small", "render"),
                     ShippedGame("circuit_decoding", "mtp"),
                     ShippedGame("combination_lock", "psrl"),
                     ShippedGame("minesweeper", "paprika", "render"),
