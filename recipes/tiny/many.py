@@ -1,4 +1,4 @@
-"""Train one small model that plays many games: a vocabulary that spells any text, nine games, one network.
+"""Train one small model that plays many games: a vocabulary that spells any text, ten games, one network.
 
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0             # play, tokenizer, network, measurement
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0 --quick     # a hundredth of it, to test the script
@@ -13,9 +13,10 @@ agents, diluted with random legal answers: in half of the episodes with a tenth 
 that is drawn anew for each episode (`agents:diluted`). All play the tasks of the train split. What the environment says
 is learned too, with a tenth of the weight: it teaches the language of the games.
 
-Three things make so small a network learn so many games in hours. Sentences and answers that a game repeats are tokens
+Four things make so small a network learn so many games in hours. Sentences and answers that a game repeats are tokens
 of their own, beside a byte-level BPE (superwords, as in SuperBPE, Liu et al. 2025; ours are whole pieces between two
-cuts). Every game is read in as many tokens, however long its episodes are. And the strongest play is read first.
+cuts). Every game is read in as many tokens, however long its episodes are. The strongest play is read first. And a game
+whose board says everything is read as its boards.
 
 Everything is kept in the folder and continued after an interruption: `play/GAME` are run folders, `checkpoint.pt` is
 the network in training, `games.json` has the measurements, of which `--only bounds` makes those that need no model.
