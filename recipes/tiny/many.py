@@ -1,4 +1,4 @@
-"""Train one small model that plays many games: a vocabulary that spells any text, ten games, one network.
+"""Train one small model that plays many games: a vocabulary that spells any text, eleven games, one network.
 
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0             # play, tokenizer, network, measurement
     python recipes/tiny/many.py --to runs/tiny/many-0 --seed 0 --quick     # a hundredth of it, to test the script
@@ -10,8 +10,9 @@ any text, and has seen the games of four papers.
 
 Its teachers are those of the other models, half of the time at their best. Where there are none, they are the reference
 agents, diluted with random legal answers: in half of the episodes with a tenth of them, in the other half with a share
-that is drawn anew for each episode (`agents:diluted`). All play the tasks of the train split. What the environment says
-is learned too, with a tenth of the weight: it teaches the language of the games.
+that is drawn anew for each episode (`agents:diluted`). They play the tasks of the train split; all tasks where the
+stories, things or cities themselves must be in the weights. What the environment says is learned too, with a tenth of
+the weight: it teaches the language of the games.
 
 Four things make so small a network learn so many games in hours. Sentences and answers that a game repeats are tokens
 of their own, beside a byte-level BPE (superwords, as in SuperBPE, Liu et al. 2025; ours are whole pieces between two
@@ -48,7 +49,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from rows import save_table
 
 import sonde
-from sonde.core import AGENT, Env, Episode, Message, Rng, Trajectory
+from sonde.core import AGENT, Env, Episode, Message, Rng, Task, Trajectory
 from sonde.evaluation import metrics
 from sonde.runs.rollout import Plan as Rollout
 from sonde.runs.rollout import collect_trajectories
@@ -56,7 +57,7 @@ from sonde.runs.run import RunConfig, play_run, prepare_run
 
 WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=8500, tokens=2048, rate=4e-3, told=0.1, heard=0.2, muon=True)
+PLAN = Plan(steps=9000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, muon=True)
 TEST_TASKS, TEST_K = 100, 2
 STRONG = 0.6
 """The share of the steps in which the strongest play alone is read. In a mixture from the beginning, half of the
@@ -77,7 +78,8 @@ REPLY = 128
 class Taught(NamedTuple):
     """A game, the paper that it comes from, how many episodes of it the model reads, and what it sees of a game
     (`agents/llm.py`): the board alone, where a board says everything. `teachers`: who plays them, an entry of
-    `games.GAMES`; without one, diluted reference agents."""
+    `games.GAMES`; without one, diluted reference agents. `splits`: the tasks that it is shown. `max_turns`: fewer turns
+    than the preset's, so that an episode fits into the window."""
 
     env: str
     preset: str
@@ -85,23 +87,37 @@ class Taught(NamedTuple):
     episodes: int
     context: Literal["full", "render"]
     teachers: str = ""
+    splits: tuple[str, ...] = ("train",)
+    max_turns: int | None = None
 
     @property
     def name(self) -> str:
         return f"{self.env}-{self.preset}"
 
+    def make_env(self) -> Env[Any]:
+        """The environment as the model knows it."""
+        limit = {} if self.max_turns is None else {"max_turns": self.max_turns}
+        return sonde.make(self.env, preset=self.preset, **limit)
+
+    def list_tests(self, n: int) -> list[Task]:
+        """The first test tasks; where they are too few and the model was shown them anyway, train tasks follow."""
+        env = self.make_env()
+        known = [*env.tasks("test"), *(env.tasks("train") if "test" in self.splits else ())]
+        return known[:n]
+
 
 GAMES = (
-    Taught("battleship", "paprika", "paprika", 8000, "render"),
-    Taught("best_arm", "paprika", "paprika", 12000, "full", "best_arm_stories"),
+    Taught("best_arm", "paprika", "paprika", 12000, "full", "best_arm_stories", splits=("train", "test")),
     Taught("best_arm", "small", "paprika", 16000, "render", "best_arm"),
-    Taught("cellular_automata", "paprika", "paprika", 8000, "full"),
-    Taught("customer_service", "paprika", "paprika", 12000, "full"),
+    Taught("guess_my_city", "paprika", "paprika", 16000, "full", splits=("train", "test")),
     Taught("minesweeper", "paprika", "paprika", 10000, "render"),
-    Taught("twenty_questions", "small", "paprika", 20000, "full", "twenty_questions"),
+    Taught("twenty_questions", "small", "paprika", 20000, "full", "twenty_questions", splits=("train", "test")),
     Taught("maze", "pairs", "lmrl", 12000, "full", "maze"),
     Taught("circuit_decoding", "mtp", "mtp", 12000, "full", "circuit_decoding"),
+    Taught("word_guess", "mtp", "mtp", 12000, "full"),
+    Taught("bernoulli_bandit", "informative", "psrl", 6000, "full"),
     Taught("combination_lock", "psrl", "psrl", 16000, "full", "combination_lock"),
+    Taught("river_swim", "length3", "psrl", 6000, "full", max_turns=120),
 )
 
 
@@ -142,18 +158,21 @@ def teach_beginner(game: Taught, episodes: int, rng: Rng) -> Iterator[Conversati
 def play_references(game: Taught, folder: Path, episodes: int, seed: int) -> Iterator[Conversation]:
     """Each episode of the diluted reference agents as the chat that `agents:llm` has with the game, to the agent's last
     answer. Episodes that the folder holds are not played again."""
-    env = sonde.make(game.env, preset=game.preset)
+    env = game.make_env()
     reference = {"name": f"agents:{env.spec.reference}"}
     mild, mixed = ({"name": "agents:diluted", "policy": reference, "epsilon": epsilon} for epsilon in (0.1, None))
-    n = min(len(env.tasks("train")), episodes)
-    config = RunConfig(
-        env=env.config, split="train", n_tasks=n, k=-(-episodes // n), seed=seed,
-        seats={AGENT: {"name": "agents:one_of", "policies": [mild, mixed]}},
-    )  # fmt: skip
-    for trajectory in play_run(prepare_run(config), folder):
-        memory = trajectory.acts[0].action.memory
-        strong = isinstance(memory, Mapping) and memory.get("drawn") == 0  # the first of the two players
-        yield Conversation(list_messages(game, env, trajectory), strong)
+    known = {split: len(env.tasks(split)) for split in game.splits}
+    for split, tasks in known.items():
+        share = max(1, episodes * tasks // sum(known.values()))
+        n = min(tasks, share)
+        config = RunConfig(
+            env=env.config, split=split, n_tasks=n, k=-(-share // n), seed=seed,
+            seats={AGENT: {"name": "agents:one_of", "policies": [mild, mixed]}},
+        )  # fmt: skip
+        for trajectory in play_run(prepare_run(config), folder / split):
+            memory = trajectory.acts[0].action.memory
+            strong = isinstance(memory, Mapping) and memory.get("drawn") == 0  # the first of the two players
+            yield Conversation(list_messages(game, env, trajectory), strong)
 
 
 def list_messages(game: Taught, env: Env[Any], trajectory: Trajectory) -> tuple[Message, ...]:
@@ -276,7 +295,7 @@ def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps
     facts = {
         "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": steps,
         "rows": kept, "tokens": trained.tokens, "loss": round(trained.loss, 4),
-        "cpu_seconds": round(trained.cpu_seconds),
+        "cpu_seconds": round(trained.cpu_seconds), "threads": torch.get_num_threads(),
     }  # fmt: skip
     (folder / "model" / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 
@@ -297,10 +316,9 @@ def show_progress(steps: int) -> learn.Report:
 
 def measure_bounds(game: Taught, tasks: int) -> dict[str, Any]:
     """Success of random play and of the reference on test tasks."""
-    env = sonde.make(game.env, preset=game.preset)
-    roles = {role: play_tests(game, sonde.make(f"agents:{getattr(env.spec, role)}"), tasks)[0] for role in BOUNDS}
-    episodes = TEST_K * min(tasks, len(env.tasks("test")))
-    return {"game": game.name, "tasks": tasks, "k": TEST_K, "episodes": episodes, **roles}
+    spec = game.make_env().spec
+    roles = {role: play_tests(game, sonde.make(f"agents:{getattr(spec, role)}"), tasks)[0] for role in BOUNDS}
+    return {"game": game.name, "tasks": tasks, "k": TEST_K, "episodes": TEST_K * len(game.list_tests(tasks)), **roles}
 
 
 def measure_model(game: Taught, model: Path, tasks: int) -> dict[str, Any]:
@@ -317,8 +335,7 @@ def measure_model(game: Taught, model: Path, tasks: int) -> dict[str, Any]:
 
 def play_tests(game: Taught, policy: Any, tasks: int) -> tuple[list[float], float]:
     """Success on test tasks, with its interval, and the share of turns that can be read."""
-    env = sonde.make(game.env, preset=game.preset)
-    rows = collect_trajectories(env, {AGENT: policy}, env.tasks("test")[:tasks], Rollout(k=TEST_K))
+    rows = collect_trajectories(game.make_env(), {AGENT: policy}, game.list_tests(tasks), Rollout(k=TEST_K))
     wins = [[float(t.outcome is not None and t.outcome.success) for t in rows[i : i + TEST_K]]
             for i in range(0, len(rows), TEST_K)]  # fmt: skip
     acts = [act for t in rows for act in t.acts if act.seat == AGENT]
@@ -389,7 +406,7 @@ def main() -> None:
 def save_measurements(folder: Path) -> None:
     """Keep what was measured for the page of a paper."""
     known, rows = json.loads((folder / "model" / "training.json").read_text()), load_complete_rows(folder)
-    size = f"--steps {known['steps']} --tests {rows[0]['tasks']}"
+    size = f"--steps {known['steps']} --threads {known['threads']} --tests {rows[0]['tasks']}"
     command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} {size} --save"
     facts = {
         "weights": known["parameters"], "vocabulary": known["words"], "of these phrases": known["phrases"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import sonde
@@ -42,6 +44,12 @@ def test_a_task_list_ends() -> None:
     for i in (3, -4):
         with pytest.raises(IndexError, match="of a split with 3"):
             make_tasks(3)[i]
+
+
+def test_a_task_list_is_pickled_as_its_tasks() -> None:
+    tasks = sonde.make("maze").tasks("test")
+    assert pickle.loads(pickle.dumps(tasks)) == tuple(tasks)
+    assert pickle.loads(pickle.dumps(tasks[3:9:2])) == tuple(tasks)[3:9:2]
 
 
 def test_an_unknown_split_suggests_the_nearest() -> None:

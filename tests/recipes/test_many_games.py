@@ -23,7 +23,7 @@ from tests.cases import each
 
 from .loading import RECIPES
 
-GAMES = ("cellular_automata-paprika", "best_arm-small")
+GAMES = ("bernoulli_bandit-informative", "best_arm-small")
 MODULES = ("vocab", "games", "corpus", "learn", "gate", "card", "many", "ship_many")
 
 
@@ -39,13 +39,18 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     quick = ("--to", str(tmp_path), "--quick", "--games", *GAMES)
     said = run("many.py", *quick, "--steps", "100").stdout
     rows = {row["game"]: row for row in json.loads((tmp_path / "games.json").read_text())}
-    assert set(rows) == set(GAMES) and "| cellular_automata-paprika |" in said
-    bounds = rows["cellular_automata-paprika"]
+    assert set(rows) == set(GAMES) and "| bernoulli_bandit-informative |" in said
+    bounds = rows["bernoulli_bandit-informative"]
     assert bounds["reference"][0] == 1.0 > bounds["floor"][0]
     assert all(0.0 <= row["1.0"][0] <= 1.0 for row in rows.values())
     assert all(row["tasks"] * row["k"] == row["episodes"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
-    assert made["rows"] == 80 + 160 * 4 and made["phrases"] > 50 and made["tokens"] > 0 and made["steps"] == 1
+    assert (
+        made["rows"] == 80 + 160 * 4
+        and made["phrases"] > 50
+        and made["tokens"] > 0
+        and made["steps"] == made["threads"] == 1
+    )
     played = sorted((tmp_path / "play").rglob("trajectories-*"))
     before = [file.stat().st_mtime_ns for file in played]
     run("many.py", *quick, "--only", "play")
@@ -89,25 +94,25 @@ def test_bounds_are_kept_until_the_model_is_measured(recipe: SimpleNamespace, tm
     many.save_row(tmp_path, bounds)
     assert many.load_row(tmp_path, game, 60) == bounds and many.load_row(tmp_path, game, 100) == {}
     assert many.load_complete_rows(tmp_path) == []
-    many.save_row(tmp_path, measured("battleship-paprika", 0.1))
+    many.save_row(tmp_path, measured("minesweeper-paprika", 0.1))
     many.save_row(tmp_path, whole)
-    assert [row["game"] for row in many.load_complete_rows(tmp_path)] == ["battleship-paprika", "maze-pairs"]
+    assert [row["game"] for row in many.load_complete_rows(tmp_path)] == ["minesweeper-paprika", "maze-pairs"]
 
 
 def test_what_a_game_repeats_is_one_token_and_cells_are_read_one_by_one(
     recipe: SimpleNamespace, tmp_path: Path
 ) -> None:
     many = recipe.many
-    game = next(game for game in many.GAMES if game.name == "battleship-paprika")
+    game = next(game for game in many.GAMES if game.name == "minesweeper-paprika")
     chats = many.list_conversations(game, tmp_path, 40, 0)
     phrases = many.find_phrases(chats)
     assert phrases == many.find_phrases(chats)
     tokenizer = many.make_tokenizer((m.content for chat in chats for m in chat.messages), phrases, 512)
     opening, answer = (m.content for m in chats[0].messages[:2])
     pieces = [tokenizer.decode([i]) for i in tokenizer.encode(opening)]
-    assert "".join(pieces) == opening and " Sink them all with at most 20 shots." in pieces
-    at = pieces.index("\nA") if "\nA" in pieces else pieces.index("A", pieces.index("\nThe board now:"))
-    assert len(pieces[at + 1 : at + 6]) == 5 and {*pieces[at + 1 : at + 6]} <= {" .", " X", " M"}
+    assert "".join(pieces) == opening and " Revealing a mine loses the game." in pieces
+    board = pieces[pieces.index("\nThe board now:") + 1 :][:9]
+    assert all(len(piece.strip()) <= 1 for piece in board) and "#" in "".join(board), board
     said = [tokenizer.decode([i]) for i in tokenizer.encode(answer)]
     assert (said[0], said[-1]) == ("<Answer>", "</Answer>")
     row = recipe.corpus.Encoder(tokenizer).encode_row(chats[0].messages)
@@ -124,7 +129,7 @@ def test_every_game_is_read_as_much(recipe: SimpleNamespace) -> None:
     assert 0.8 < ids.count(3) / ids.count(4) < 1.25
 
 
-@each("name, first", [("best_arm-small", "10."), ("battleship-paprika", "Shots left: 20."), ("maze-pairs", "")])
+@each("name, first", [("best_arm-small", "10."), ("minesweeper-paprika", "Turns left: 20."), ("maze-pairs", "")])
 def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: Path, name: str, first: str) -> None:
     """But for the space before an answer of its own. Half of the play is the strongest."""
     many = recipe.many
@@ -142,10 +147,10 @@ def test_a_game_is_read_as_an_agent_sees_it(recipe: SimpleNamespace, tmp_path: P
 
 
 def test_a_row_says_how_well_a_game_is_played(recipe: SimpleNamespace) -> None:
-    rows = [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12), measured("best_arm-small", 0.85)]
+    rows = [measured("maze-pairs", 0.5), measured("minesweeper-paprika", 0.12), measured("best_arm-small", 0.85)]
     judge = recipe.ship_many.judge_row
     assert [judge(row) for row in rows] == ["novice", "no better than random", "as the reference"]
-    assert [game.name for game in recipe.ship_many.list_novices(rows)] == ["maze-pairs"]
+    assert [game.name for game in recipe.ship_many.list_played(rows)] == ["best_arm-small", "maze-pairs"]
 
 
 def test_the_difference_of_two_rates_is_judged_by_newcombe(recipe: SimpleNamespace) -> None:
@@ -157,8 +162,8 @@ def test_the_difference_of_two_rates_is_judged_by_newcombe(recipe: SimpleNamespa
 
 def test_a_card_names_the_games_that_are_not_learned(recipe: SimpleNamespace) -> None:
     known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": 10, "rows": 7, "tokens": 99,
-             "loss": 0.5, "cpu_seconds": 120}  # fmt: skip
-    card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("battleship-paprika", 0.12)])
-    assert "plays 1 games of sonde like a novice: maze-pairs." in card and "1,000,000 parameters" in card
+             "loss": 0.5, "cpu_seconds": 120, "threads": 2}  # fmt: skip
+    card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("minesweeper-paprika", 0.12)])
+    assert "plays 1 games of sonde, most of them like a novice: maze-pairs." in card and "1,000,000 parameters" in card
     assert "| maze-pairs | 0.10 [0.05, 0.15] | 0.50 [0.45, 0.55] |" in card and "| 120 | novice |" in card
-    assert "Not played as a novice: battleship-paprika (no better than random)." in card
+    assert "Played no better than at random: minesweeper-paprika." in card

@@ -37,10 +37,13 @@ Split = Literal["train", "test"]
 
 @dataclass(frozen=True)
 class TaskList(Sequence[Task]):
-    """The tasks of a split; builds each task on access."""
+    """The tasks of a split; builds each task on access. Pickled, it is a tuple of them."""
 
     length: int
     build: Callable[[int], Task]
+
+    def __reduce__(self) -> tuple[type[tuple[Task, ...]], tuple[tuple[Task, ...]]]:
+        return tuple, (tuple(self),)
 
     def __len__(self) -> int:
         return self.length

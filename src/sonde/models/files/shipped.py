@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from sonde._util.frozen import Frozen
 from sonde.core.errors import UserError, unknown
@@ -23,7 +23,7 @@ class ShippedGame(NamedTuple):
 
     env: str
     preset: str
-    context: Literal["full", "render"] = "full"
+    context: str = "full"
     also: tuple[str, ...] = ()
     """Other presets in which it can write all or some of the answers."""
 
