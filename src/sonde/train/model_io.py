@@ -75,6 +75,14 @@ def disable_adapter(model: Any) -> Any:
     return model.disable_adapter()
 
 
+def disable_dropout(model: Any) -> None:
+    """Put a model in training mode out of its own dropout, until its next `train()`. An adapter's dropout, which is a
+    setting, stays on, and so do layers that the backward pass computes again: they do so in training mode alone."""
+    for name, module in model.named_modules():
+        if "lora_dropout" not in name and not getattr(module, "gradient_checkpointing", False):
+            module.training = False
+
+
 def merge_adapter(model: Any) -> Any:
     """A plain model that computes what `model` does with its adapter, in float32, so that it is rounded only once, when
     saved; the model itself where there is no adapter."""

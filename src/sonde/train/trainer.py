@@ -59,6 +59,7 @@ from .model_io import (
     base_dtype,
     convert_folder,
     convert_model,
+    disable_dropout,
     has_adapter,
     merge_adapter,
     save_folder,
@@ -149,6 +150,12 @@ class SondeTrainer(ShardedTrainer):
     def _needs_reference(self) -> bool:
         """Whether items need reference log-probabilities."""
         return "reference" in self.objective.needs
+
+    @property
+    def _compares_logprobs(self) -> bool:
+        """Whether the loss compares log-probabilities with earlier ones, which are computed without dropout: with it,
+        policies with the same weights would differ."""
+        return bool(self.objective.needs & {"sampled", "proximal", "reference"})
 
     @property
     def _is_sharded(self) -> bool:
@@ -311,6 +318,8 @@ class SondeTrainer(ShardedTrainer):
         self, model: Any, inputs: Tensors, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """This pass's part of the step's loss, times the number of processes (see the module)."""
+        if self._compares_logprobs:
+            disable_dropout(model)
         if "silent" in inputs:
             return 0.0 * self._touch_weights(model, inputs)
         loss = self._compute_pass_loss(model, inputs)

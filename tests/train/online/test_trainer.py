@@ -109,6 +109,15 @@ def test_the_first_update_of_every_rollout_has_ratio_one(tmp_path: Path) -> None
     assert all("success" in entry for entry in both[::2]) and not any("success" in entry for entry in both[1::2])
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["kept", "recomputed"])
+def test_a_model_with_dropout_has_ratio_one_too(again: bool, tmp_path: Path) -> None:
+    """Episodes are played without it."""
+    model = tiny_model(vocab=len(tiny_tokenizer(WORDS)), attention_dropout=0.5)
+    online = OnlineSettings(k=4, rewards=HURRY)
+    (entry,) = trainer(tmp_path, model=model, max_steps=1, online=online, gradient_checkpointing=again).train().history
+    assert entry["ratio"] == pytest.approx(1.0, abs=1e-5) and entry["kl_sampled"] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_reference_policy_is_the_model_at_the_start(tmp_path: Path) -> None:
     online = OnlineSettings(k=4, rewards=HURRY)
     history = trainer(tmp_path, objective=GRPO(kl=0.1), online=online).train().history
