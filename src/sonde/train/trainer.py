@@ -212,8 +212,8 @@ class SondeTrainer(ShardedTrainer):
         name = ADAPTER if adapter and (self._is_sharded or self.settings.save == "adapter") else MODEL
         if self._is_sharded:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
-            if name == MODEL and self._save_dtype != torch.float32 and self.is_world_process_zero():
-                convert_folder(self.folder / MODEL, self._save_dtype)
+            if self.is_world_process_zero():
+                self._convert_saved(self.folder / name)
         elif self.is_world_process_zero():
             if adapter:
                 save_folder(self.model, self.tokenizer, self.folder / ADAPTER)
@@ -224,6 +224,11 @@ class SondeTrainer(ShardedTrainer):
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
         return self.folder / name
+
+    def _convert_saved(self, folder: Path) -> None:
+        """Convert a saved model to the format of the settings; an adapter stays in float32."""
+        if self._save_dtype != torch.float32 and not has_adapter(self.model):
+            convert_folder(folder, self._save_dtype)
 
     def _find_checkpoint(self, resume: bool | str | Path) -> str | None:
         if resume is False:
