@@ -301,6 +301,10 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
             {"save_steps": 3, "online": OnlineSettings(k=4, updates_per_rollout=2)},
             r"save_steps: got 3, allowed: a multiple of online\.updates_per_rollout = 2",
         ),
+        (
+            {"online": OnlineSettings(k=4, keep=0.05, updates_per_rollout=4)},
+            r"keep: got 0\.05, allowed: a larger share of 32 episodes: each of 4 steps needs one",
+        ),
         ({"online": OnlineSettings(k=4, by="topic")}, "has no tag 'topic'; its tags: difficulty, group"),
     ]
     for options, message in bad:

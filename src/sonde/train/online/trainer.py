@@ -80,6 +80,7 @@ from .groups import (
     Sums,
     Taken,
     assign_credit,
+    divide_steps,
     keep_best,
     measure_rewards,
     no_samples_error,
@@ -326,7 +327,7 @@ class OnlineTrainer(SondeTrainer):
         groups = self._attach_estimates(groups)
         if self.online.overlap and (n_rollout + 1) * n < self.state.max_steps:
             self._next = self._play_ahead(n_rollout + 1)
-        return [self._step_samples(groups[i::n]) for i in range(n)]
+        return [self._step_samples(part) for part in divide_steps(groups, n)]
 
     def _plan_rollout(self, n_rollout: int) -> PlannedRollout:
         """Plan a rollout from the current state of the curriculum."""
