@@ -137,6 +137,12 @@ def test_history_averages_over_units_and_is_written(tmp_path: Path) -> None:
     assert each.history[0]["nll"] == pytest.approx(each.history[0]["loss"])
 
 
+def test_a_constant_rate_rises_first_too(tmp_path: Path) -> None:
+    _, result = fit(tmp_path, SFT(), samples(4), schedule="constant", warmup=0.5, max_steps=4)
+    rates = [entry["learning_rate"] for entry in result.history]
+    assert rates[0] < rates[1] <= rates[2] == rates[3] == pytest.approx(0.01)
+
+
 def test_bf16_learns_and_keeps_weights_in_float32(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 

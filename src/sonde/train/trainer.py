@@ -421,7 +421,7 @@ def make_arguments(s: TrainSettings, model: Any) -> TrainingArguments:
         num_train_epochs=s.epochs,
         max_steps=s.max_steps or -1,
         learning_rate=s.lr,
-        lr_scheduler_type=s.schedule,
+        lr_scheduler_type="constant_with_warmup" if s.schedule == "constant" else s.schedule,
         warmup_steps=s.warmup,
         adam_beta1=s.betas[0],
         adam_beta2=s.betas[1],
