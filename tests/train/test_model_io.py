@@ -106,6 +106,18 @@ def test_a_model_that_was_not_loaded_here_is_saved_as_it_was_given(tmp_path: Pat
     assert formats(done.model) == {torch.float32}
 
 
+def test_frozen_weights_are_rounded_and_buffers_are_not() -> None:
+    """As where a model is loaded in bfloat16: rotary positions keep their frequencies."""
+    pytest.importorskip("peft")
+    adapted = attach_adapter(tiny_model(), LoraSettings(r=2), seed=0, bf16=True)
+    exact = [buffer for buffer in tiny_model().buffers() if buffer.is_floating_point()]
+    assert exact and all(map(torch.equal, (b for b in adapted.buffers() if b.is_floating_point()), exact))
+    assert {p.dtype for p in adapted.parameters() if not p.requires_grad} == {torch.bfloat16}
+    assert {p.dtype for p in adapted.parameters() if p.requires_grad} == {torch.float32}
+    plain = adapted.get_base_model()
+    assert plain.get_input_embeddings().weight is plain.get_output_embeddings().weight
+
+
 def test_the_same_format_is_no_copy() -> None:
     model = tiny_model()
     assert convert_model(model, torch.float32) is model

@@ -53,7 +53,8 @@ def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool 
         task_type="CAUSAL_LM",
     )
     if bf16:
-        model.to(torch.bfloat16)
+        for weight in filter(torch.is_floating_point, model.parameters()):
+            weight.data = weight.data.to(torch.bfloat16)  # no buffers: rotary frequencies would be off by up to .4 %
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "train", "lora") >> 1)
         try:
