@@ -25,7 +25,7 @@ from safetensors import safe_open
 from sonde._util.extras import require_extra
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
-from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.hub import check_whole_model, load_tokenizer, locate_model, report_loading_errors
 from sonde.models.files.saving import hide_progress_bars, report_full_disk
 
 from .settings import LoraSettings
@@ -189,6 +189,7 @@ def load_model(name: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     source = locate_model(name)
+    check_whole_model(name, source)
     options: dict[str, Any] = {"local_files_only": source.local}
     tokenizer = load_tokenizer(name, source)
     with report_loading_errors(name), hide_progress_bars():
