@@ -101,6 +101,7 @@ def test_every_form_of_preferences() -> None:
         ("explicit", {"prompt": a, "chosen": [said("good")], "rejected": [said("bad")]}, ("good.", "bad.")),
         ("implicit", {"chosen": [*a, said("good")], "rejected": [*a, said("bad")]}, ("good.", "bad.")),
         ("implicit, at once", {"chosen": [*b, said("good")], "rejected": [*b, said("bad")]}, ("good.", "bad.")),
+        ("said twice", {"prompt": "r", "chosen": [*a, said("good")], "rejected": [*a, said("bad")]}, ("good.", "bad.")),
         ("plain", {"prompt": "why? ", "chosen": "yes", "rejected": "no"}, ("yes.", "no.")),
         ("plain, implicit", {"chosen": "I say yes", "rejected": "I say no"}, (" yes.", " no.")),
     ):
@@ -166,6 +167,11 @@ def test_turn_by_turn_and_what_is_too_long() -> None:
         ("successes", {"prompt": "a", "completion": ""}, "x: row 2: text: got ''"),
         ("successes", ["a"], "x: row 2: got .*, allowed: an object with columns"),
         ("pairs", {"messages": [user("a"), said("b")]}, "x: row 2: no column 'chosen', allowed: .*; there: messages"),
+        (
+            "pairs",
+            {"prompt": "b", "chosen": [user("a"), said("b")], "rejected": [user("a"), said("c")]},
+            "x: row 2: prompt",
+        ),
         ("pairs", {"chosen": "a", "rejected": [said("b")]}, "x: row 2: rejected: got another form"),
         ("pairs", {"chosen": "a b", "rejected": "a b"}, "x: row 2: text: got ''"),
         ("samples", {"prompt": "a", "completion": "b"}, "x: row 2: label: got None, allowed: true or false"),

@@ -108,6 +108,18 @@ def test_packing_with_kernels_that_nobody_looked_at_is_refused(tmp_path: Path) -
         train_offline(model, SFT(), mixed(2), settings)
 
 
+def test_packing_with_models_whose_rows_see_each_other_is_refused(tmp_path: Path) -> None:
+    """OPT makes its mask without the positions."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 32, "word_embed_proj_dim": 32, "ffn_dim": 48}
+    model = OPTForCausalLM(OPTConfig(**sizes, num_hidden_layers=1, num_attention_heads=4, init_std=0.2)).train()
+    settings = TrainSettings(folder=str(tmp_path), packing=True)
+    with pytest.raises(UserError, match="packing: got OPTForCausalLM, whose rows see those before them in a line"):
+        train_offline(model, SFT(), mixed(2), settings)
+    assert model.training
+
+
 def test_gradients_do_not_depend_on_the_layout() -> None:
     grads: list[list[torch.Tensor]] = []
     for packed in (False, True):

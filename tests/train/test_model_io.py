@@ -14,6 +14,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
+from sonde.core import UserError
+from sonde.train.automatic import read_model_facts
 from sonde.train.model_io import (
     attach_adapter,
     base_dtype,
@@ -104,6 +106,27 @@ def test_a_model_that_was_not_loaded_here_is_saved_as_it_was_given(tmp_path: Pat
     made = TrainSettings(folder=str(tmp_path), lora=LoraSettings(r=4), bf16=True, max_steps=1, batch_size=4)
     done = SondeTrainer(tiny_model(), SFT(), samples(4), made, tiny_tokenizer()).train()
     assert formats(done.model) == {torch.float32}
+
+
+def test_frozen_weights_are_rounded_and_buffers_are_not() -> None:
+    """As where a model is loaded in bfloat16: rotary positions keep their frequencies."""
+    pytest.importorskip("peft")
+    adapted = attach_adapter(tiny_model(), LoraSettings(r=2), seed=0, bf16=True)
+    exact = [buffer for buffer in tiny_model().buffers() if buffer.is_floating_point()]
+    assert exact and all(map(torch.equal, (b for b in adapted.buffers() if b.is_floating_point()), exact))
+    assert {p.dtype for p in adapted.parameters() if not p.requires_grad} == {torch.bfloat16}
+    assert {p.dtype for p in adapted.parameters() if p.requires_grad} == {torch.float32}
+    plain = adapted.get_base_model()
+    assert plain.get_input_embeddings().weight is plain.get_output_embeddings().weight
+
+
+def test_an_adapter_is_no_model_to_begin_with(tmp_path: Path) -> None:
+    """As training saves one (`best`, `adapter` and checkpoints), with a tokenizer."""
+    pytest.importorskip("peft")
+    save_folder(attach_adapter(tiny_model(), LoraSettings(r=2), seed=0), tiny_tokenizer(), tmp_path)
+    for load in (load_model, read_model_facts):
+        with pytest.raises(UserError, match=r"is an adapter of .* allowed: a whole model, as a training saves with"):
+            load(str(tmp_path))
 
 
 def test_the_same_format_is_no_copy() -> None:

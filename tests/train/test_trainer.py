@@ -137,6 +137,12 @@ def test_history_averages_over_units_and_is_written(tmp_path: Path) -> None:
     assert each.history[0]["nll"] == pytest.approx(each.history[0]["loss"])
 
 
+def test_a_constant_rate_rises_first_too(tmp_path: Path) -> None:
+    _, result = fit(tmp_path, SFT(), samples(4), schedule="constant", warmup=0.5, max_steps=4)
+    rates = [entry["learning_rate"] for entry in result.history]
+    assert rates[0] < rates[1] <= rates[2] == rates[3] == pytest.approx(0.01)
+
+
 def test_bf16_learns_and_keeps_weights_in_float32(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
@@ -176,18 +182,24 @@ def dropping() -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("adapter", "stop"), [(None, 3), (LoraSettings(r=4, dropout=0.1), 2)], ids=["full", "lora"])
-def test_a_resumed_run_is_the_run(adapter: LoraSettings | None, stop: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("objective", "items", "adapter", "stop"),
+    [(SFT(), samples(8), None, 3), (DPO(), pairs(8), LoraSettings(r=4, dropout=0.1), 2)],
+    ids=["full", "lora"],
+)
+def test_a_resumed_run_is_the_run(
+    objective: Objective, items: Sequence[Item], adapter: LoraSettings | None, stop: int, tmp_path: Path
+) -> None:
     """With dropout, and a reference that weights on the way could not give; epochs end after steps 2, 4 and 6."""
     from transformers import AutoModelForCausalLM
 
     changes: dict[str, Any] = {"epochs": 3, "save_steps": 1, "lora": adapter, "schedule": "cosine", "warmup": 0.2}
     straight, broken = settings(tmp_path / "a", **changes), settings(tmp_path / "b", **changes)
-    whole = train_offline(dropping(), DPO(), pairs(8), straight)
-    first = train_offline(dropping(), DPO(), pairs(8), broken, callbacks=[stop_at(stop)])
+    whole = train_offline(dropping(), objective, items, straight)
+    first = train_offline(dropping(), objective, items, broken, callbacks=[stop_at(stop)])
     assert first.steps == stop and whole.steps == 6
     (tmp_path / "b" / "checkpoint-5").mkdir()  # cut short while it was written
-    rest = train_offline(dropping(), DPO(), pairs(8), broken, resume=True)
+    rest = train_offline(dropping(), objective, items, broken, resume=True)
     assert rest.history == whole.history
     lines = (tmp_path / "b" / "history.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == whole.history
@@ -253,8 +265,11 @@ def test_to_resume_before_the_first_checkpoint_is_to_start(tmp_path: Path) -> No
     assert train_offline(model, SFT(), samples(4), settings(tmp_path), resume=True).steps == 2
 
 
-def test_the_reference_is_the_start_of_the_run(tmp_path: Path) -> None:
-    _, result = fit(tmp_path, DPO(beta=0.1), [replace_references(pair) for pair in pairs(4)])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_reference_is_the_start_of_the_run(dropout: float, tmp_path: Path) -> None:
+    """Whatever the dropout of the model: it is off in both."""
+    items = [replace_references(pair) for pair in pairs(4)]
+    result = train_offline(tiny_model(attention_dropout=dropout), DPO(beta=0.1), items, settings(tmp_path))
     assert result.history[0]["loss"] == pytest.approx(0.6931472, abs=1e-5)
     assert result.history[1]["loss"] != pytest.approx(0.6931472, abs=1e-3)
 

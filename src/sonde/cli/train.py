@@ -376,7 +376,7 @@ def _describe_best(folder: Path, history: Sequence[Mapping[str, float]]) -> str:
     """At which step the weights in `best` were the best on held-out tasks."""
     from sonde.train.online.held_out import HeldOut
 
-    best = HeldOut.read_file(folder, int(history[-1]["step"]))
+    best = HeldOut.read_file(folder)
     before = next((entry["held_out_start"] for entry in history if "held_out_start" in entry), None)
     if best is None:
         return ""

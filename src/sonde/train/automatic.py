@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from sonde.core import Env, invalid
 from sonde.core.types import Json
-from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.hub import check_whole_model, load_tokenizer, locate_model, report_loading_errors
 from sonde.models.files.shipped import SHIPPED
 
 from .collect import Game
@@ -110,6 +110,7 @@ def read_model_facts(model: str) -> ModelFacts:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     source = locate_model(model)
+    check_whole_model(model, source)
     with report_loading_errors(model):
         config: Any = AutoConfig.from_pretrained(source.path, local_files_only=source.local)
         with torch.device("meta"):

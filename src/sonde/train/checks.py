@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from sonde.core.errors import UserError, invalid, unknown
 
+from .collate import collate
+from .logprobs import token_logprobs, wrap_row
 from .settings import FREE, TrainSettings, read_settings
 from .token_rewards import token_rewards
-from .types import Item, Objective, Pair, item_rows, item_samples, longest_row
+from .types import Item, Objective, Pair, Row, item_rows, item_samples, longest_row
 
 _ATTACHED = (
     ("advantage", "advantages"), ("sampled", "logprobs"), ("sampled", "temperatures"), ("return", "returns"),
@@ -33,10 +37,39 @@ def check_items(items: Sequence[Item], objective: Objective, settings: TrainSett
 
 
 def check_packing(settings: TrainSettings, model: Any) -> None:
-    """Check that the attention kernel is known to respect row boundaries, which keep packed rows apart."""
+    """Check that packed rows stay apart: that the attention kernel is known to respect row boundaries, and that the
+    model passes them on to it."""
     kernel = str(model.config.get_text_config()._attn_implementation)
     if settings.packing and kernel not in ("sdpa", "eager") and "flash" not in kernel:
         raise UserError(f"train: packing: got attention {kernel!r}, allowed: sdpa, eager or flash attention")
+    if settings.packing and kernel in ("sdpa", "eager") and _mixes_rows(model):
+        raise UserError(
+            f"train: packing: got {type(model).__name__}, whose rows see those before them in a line; allowed: false"
+        )
+
+
+def _mixes_rows(model: Any) -> bool:
+    """Whether other tokens before a row, in the same line, change its log-probabilities by more than rounding."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            one, other = (_score_behind(model, neighbour) for neighbour in (0, 1))
+    finally:
+        model.train(was_training)
+    rounding = 1e-3 if next(model.parameters()).dtype == torch.float32 else 0.05
+    return not torch.allclose(one, other, rtol=0.0, atol=rounding)
+
+
+def _score_behind(model: Any, neighbour: int) -> torch.Tensor:
+    """The log-probabilities of a row that is packed behind three of these tokens."""
+    rows = [
+        Row(ids=array("i", ids), agent=b"\0" + b"\1" * (len(ids) - 1), turns=array("i", [-1] + [0] * (len(ids) - 1)))
+        for ids in ((2,) * 6, (neighbour,) * 3, (2, 3, 2))
+    ]
+    tensors = collate([wrap_row(row) for row in rows], needs=frozenset(), pad_id=0, packed=True)
+    moved = {name: x.to(model.device) if isinstance(x, torch.Tensor) else x for name, x in tensors.items()}
+    return token_logprobs(model, moved)[-1]
 
 
 def check_reports(names: Sequence[str]) -> None:

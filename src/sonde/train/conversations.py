@@ -12,9 +12,10 @@ A column is a list of messages, or a plain text. Messages become this template's
 for the text; a plain text is encoded as it is, without a template, and the tokenizer's end of text is put behind it, as
 TRL does. All assistant messages are trained on except those in a `prompt`, and those with `"weight": 0` (OpenAI's form)
 or `"train": false` (axolotl's), which are context. Without a `prompt`, a preference's prompt is what both sides begin
-with: their common messages, or their common text. Rows hold no rewards: demonstrations, chosen and well-labelled rows
-count as wins of score 1, the others as losses of score 0. What a row holds that would be lost (tools, images, calls of
-tools) is an error; columns of other names are ignored.
+with: their common messages, or their common text; also beside a `prompt` that is the text of one of these messages.
+Rows hold no rewards: demonstrations, chosen and well-labelled rows count as wins of score 1, the others as losses of
+score 0. What a row holds that would be lost (tools, images, calls of tools) is an error; columns of other names are
+ignored.
 
 Source: the dataset formats of TRL 1.16 (`docs/dataset_formats`), and `extract_prompt` there for implicit prompts;
 `weight` as in OpenAI's fine-tuning format; `conversation` as in WildChat (Zhao et al. 2024).
@@ -192,10 +193,10 @@ class _RowReader:
         chosen, rejected = self.read(row, "chosen"), self.read(row, "rejected")
         if type(chosen) is not type(rejected):
             raise UserError(f"{self.at}: rejected: got another form than chosen, allowed: two texts, or two lists")
-        if "prompt" in row:
-            return self.read(row, "prompt"), chosen, rejected
         n = _common_length(chosen, rejected)
         before = chosen[:n]
+        if "prompt" in row and not _says(before, prompt := self.read(row, "prompt")):
+            return prompt, chosen, rejected
         untrained = before if isinstance(before, str) else [one._replace(trained=False) for one in before]
         return untrained, chosen[n:], rejected[n:]
 
@@ -226,6 +227,13 @@ def _read_message(place: str, given: object) -> _MarkedMessage:
         if mark and role != "assistant":
             raise invalid(f"{place}: {name}", mark, f"{_MARKS[name]} on assistant messages, the only ones trained on")
     return _MarkedMessage(Message(role, content), role == "assistant" and all(marks.values()))
+
+
+def _says(before: Said, prompt: Said) -> bool:
+    """Whether a prompt is a text that one of these messages holds, so that it is not said again."""
+    if isinstance(before, str) or not isinstance(prompt, str):
+        return False
+    return any(said.message.content.strip() == prompt.strip() for said in before)
 
 
 def _common_length(a: Said, b: Said) -> int:

@@ -164,7 +164,7 @@ class LogprobScorer:
         try:
             with torch.no_grad(), disable_adapter(self.model) if self.off else nullcontext():
                 for part in divide_passes(
-                    [_wrap_row(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
+                    [wrap_row(row) for row in rows], most_items=1024, most_tokens=self.tokens, packed=False
                 ):
                     by_row |= self._score_pass(item_rows(part), collate(part, needs=needs, pad_id=self.pad_id))
         finally:
@@ -232,7 +232,7 @@ def read_reference(file: Path, items: Sequence[Item]) -> list[Item]:
     return attach_logprobs(items, dict(zip(map(id, rows), parts, strict=True)))
 
 
-def _wrap_row(row: Row) -> Sample:
+def wrap_row(row: Row) -> Sample:
     """A sample of this row alone, so that rows of all items can share passes."""
     return Sample(
         rows=(row,), trajectory="", group="", task="", env="", kind="", score=0.0, rewards=(), tags={},

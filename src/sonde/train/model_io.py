@@ -25,7 +25,7 @@ from safetensors import safe_open
 from sonde._util.extras import require_extra
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
-from sonde.models.files.hub import load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.hub import check_whole_model, load_tokenizer, locate_model, report_loading_errors
 from sonde.models.files.saving import hide_progress_bars, report_full_disk
 
 from .settings import LoraSettings
@@ -53,7 +53,8 @@ def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool 
         task_type="CAUSAL_LM",
     )
     if bf16:
-        model.to(torch.bfloat16)
+        for weight in filter(torch.is_floating_point, model.parameters()):
+            weight.data = weight.data.to(torch.bfloat16)  # no buffers: rotary frequencies would be off by up to .4 %
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "train", "lora") >> 1)
         try:
@@ -73,6 +74,14 @@ def disable_adapter(model: Any) -> Any:
     if not has_adapter(model):
         raise UserError('train: reference: got "adapter_off", but the model has no adapter; allowed: "start"')
     return model.disable_adapter()
+
+
+def disable_dropout(model: Any) -> None:
+    """Put a model in training mode out of its own dropout, until its next `train()`. An adapter's dropout, which is a
+    setting, stays on, and so do layers that the backward pass computes again: they do so in training mode alone."""
+    for name, module in model.named_modules():
+        if "lora_dropout" not in name and not getattr(module, "gradient_checkpointing", False):
+            module.training = False
 
 
 def merge_adapter(model: Any) -> Any:
@@ -180,6 +189,7 @@ def load_model(name: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     source = locate_model(name)
+    check_whole_model(name, source)
     options: dict[str, Any] = {"local_files_only": source.local}
     tokenizer = load_tokenizer(name, source)
     with report_loading_errors(name), hide_progress_bars():

@@ -59,6 +59,7 @@ from .model_io import (
     base_dtype,
     convert_folder,
     convert_model,
+    disable_dropout,
     has_adapter,
     merge_adapter,
     save_folder,
@@ -151,6 +152,12 @@ class SondeTrainer(ShardedTrainer):
         return "reference" in self.objective.needs
 
     @property
+    def _compares_logprobs(self) -> bool:
+        """Whether the loss compares log-probabilities with earlier ones, which are computed without dropout: with it,
+        policies with the same weights would differ."""
+        return bool(self.objective.needs & {"sampled", "proximal", "reference"})
+
+    @property
     def _is_sharded(self) -> bool:
         return self.settings.shard or self.is_fsdp_enabled or self.is_deepspeed_enabled
 
@@ -205,8 +212,8 @@ class SondeTrainer(ShardedTrainer):
         name = ADAPTER if adapter and (self._is_sharded or self.settings.save == "adapter") else MODEL
         if self._is_sharded:
             self.save_model(str(self.folder / name))  # all processes take part, and shards cannot be merged
-            if name == MODEL and self._save_dtype != torch.float32 and self.is_world_process_zero():
-                convert_folder(self.folder / MODEL, self._save_dtype)
+            if self.is_world_process_zero():
+                self._convert_saved(self.folder / name)
         elif self.is_world_process_zero():
             if adapter:
                 save_folder(self.model, self.tokenizer, self.folder / ADAPTER)
@@ -217,6 +224,11 @@ class SondeTrainer(ShardedTrainer):
                 self.heads.save(self.folder / name)
         self.accelerator.wait_for_everyone()
         return self.folder / name
+
+    def _convert_saved(self, folder: Path) -> None:
+        """Convert a saved model to the format of the settings; an adapter stays in float32."""
+        if self._save_dtype != torch.float32 and not has_adapter(self.model):
+            convert_folder(folder, self._save_dtype)
 
     def _find_checkpoint(self, resume: bool | str | Path) -> str | None:
         if resume is False:
@@ -311,6 +323,8 @@ class SondeTrainer(ShardedTrainer):
         self, model: Any, inputs: Tensors, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """This pass's part of the step's loss, times the number of processes (see the module)."""
+        if self._compares_logprobs:
+            disable_dropout(model)
         if "silent" in inputs:
             return 0.0 * self._touch_weights(model, inputs)
         loss = self._compute_pass_loss(model, inputs)
@@ -407,7 +421,7 @@ def make_arguments(s: TrainSettings, model: Any) -> TrainingArguments:
         num_train_epochs=s.epochs,
         max_steps=s.max_steps or -1,
         learning_rate=s.lr,
-        lr_scheduler_type=s.schedule,
+        lr_scheduler_type="constant_with_warmup" if s.schedule == "constant" else s.schedule,
         warmup_steps=s.warmup,
         adam_beta1=s.betas[0],
         adam_beta2=s.betas[1],

@@ -16,9 +16,14 @@ import torch
 from sonde.core import UserError
 from sonde.models.hf import HF
 from sonde.train.collect import Game
+from sonde.train.credit import GAE
+from sonde.train.model_io import mark_stored_dtype
+from sonde.train.objectives.ppo import PPO
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 
+from ..asking import WORDS
+from ..tiny import stop_at, tiny_model, tiny_tokenizer
 from .test_trainer import ENV, trainer
 
 if TYPE_CHECKING:
@@ -102,10 +107,13 @@ def test_the_best_weights_are_kept_and_play_as_they_did(tmp_path: Path) -> None:
 
 
 def test_training_ends_after_evaluations_without_a_better_one(tmp_path: Path) -> None:
-    """Success .1 before training, then .3, .5, .4, .4: with a patience of two it ends after the fourth step."""
-    t = trainer(tmp_path, kind=SCRIPTED, games=[GAME], online=online(eval_every=1, patience=2), max_steps=6)
-    t.results = (0.3, 0.5, 0.4, 0.4, 0.9, 0.1)  # type: ignore[attr-defined]
+    """Success .1 before training, then .3, .5, .4, .4: with a patience of two it ends after the fourth step,
+    and a resumed run is at its end."""
+    changes: dict[str, Any] = {"online": online(eval_every=1, patience=2), "max_steps": 6, "save_steps": 1}
+    t, again = (trainer(tmp_path, kind=SCRIPTED, games=[GAME], **changes) for _ in range(2))
+    t.results = again.results = (0.3, 0.5, 0.4, 0.4, 0.9, 0.1)  # type: ignore[attr-defined]
     result = t.train()
+    assert again.train(resume=True).history == result.history
     assert result.steps == 4 and [entry["held_out"] for entry in result.history] == [0.3, 0.5, 0.4, 0.4]
     assert result.history[0]["held_out_start"] == 0.1 and "held_out_start" not in result.history[1]
     assert json.loads((tmp_path / "best.json").read_text())["step"] == 2
@@ -123,6 +131,34 @@ def test_weights_that_training_never_improves_are_kept_as_they_were(tmp_path: Pa
     assert json.loads((tmp_path / "best.json").read_text())["step"] == 0
     best = load(tmp_path / "best")
     assert all(torch.equal(weight, start[name]) for name, weight in best.items())
+
+
+def test_the_best_weights_are_saved_as_the_last_ones_are(tmp_path: Path) -> None:
+    """In the number format of the base model, and with the heads of a critic."""
+    model = mark_stored_dtype(tiny_model(vocab=len(tiny_tokenizer(WORDS))), torch.bfloat16)
+    credit = online(credit=GAE(), eval_every=1)
+    t = trainer(tmp_path, kind=SCRIPTED, model=model, objective=PPO(), games=[GAME], online=credit, max_steps=1)
+    t.results = (0.2,)  # type: ignore[attr-defined]
+    result = t.train()
+    assert result.best is not None
+    best, last = (sorted(file.name for file in folder.iterdir()) for folder in (result.best, result.model))
+    assert best == last
+    assert {weight.dtype for weight in load(result.best).values()} == {torch.bfloat16}
+
+
+def test_a_resumed_run_keeps_better_weights_of_later_steps(tmp_path: Path) -> None:
+    """Success .2, .6, .9, and an end after the third step; made again from the second, it is .3, and then .7."""
+    changes: dict[str, Any] = {"kind": SCRIPTED, "games": [GAME], "max_steps": 4, "save_steps": 2, "lr": 3e-2}
+    first = trainer(tmp_path, online=online(eval_every=1), **changes)
+    first.results = (0.2, 0.6, 0.9, 0.1)  # type: ignore[attr-defined]
+    first.add_callback(stop_at(3))
+    first.train()
+    kept = load(tmp_path / "best")
+    rest = trainer(tmp_path, online=online(eval_every=1), **changes)
+    rest.results = (0.2, 0.6, 0.3, 0.7)  # type: ignore[attr-defined]
+    assert rest.train(resume=True).steps == 4
+    assert json.loads((tmp_path / "best.json").read_text())["success"] == 0.9
+    assert all(torch.equal(weight, kept[name]) for name, weight in load(tmp_path / "best").items())
 
 
 def load(folder: Path) -> dict[str, Any]:

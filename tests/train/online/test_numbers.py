@@ -18,7 +18,7 @@ from sonde.train.collect import Game
 from sonde.train.credit import Grouped, GroupRelative
 from sonde.train.curriculum import coefficient_of_variation
 from sonde.train.objectives.grpo import GRPO
-from sonde.train.online.groups import PlannedTask, assign_credit
+from sonde.train.online.groups import Group, PlannedTask, assign_credit, divide_steps
 from sonde.train.online.settings import OnlineSettings
 from sonde.train.rewards import RewardMix
 from sonde.train.types import item_rows
@@ -97,6 +97,20 @@ def test_a_group_that_the_world_failed_is_played_but_teaches_nothing() -> None:
     (group,) = assign_credit([PlannedTask(Game(ENV, [task], "asking"), task, 1, "g")], [played], OnlineSettings(k=2))
     assert group.samples == [] and not group.signal and group.potential is None
     assert group.sums["errors"] == (2.0, 2.0) and group.sums["success"] == (0.0, 0.0)
+
+
+def test_no_step_is_left_without_what_others_have() -> None:
+    """Steps take turns among the groups that have samples, whole; where these are too few, among their samples."""
+
+    def of(*samples: str) -> Any:
+        return Group(samples=list(samples), signal=True, potential=None, sums={})  # type: ignore[arg-type]
+
+    def divided(*groups: Any, n: int) -> list[list[list[Any]]]:
+        return [[group.samples for group in step] for step in divide_steps(groups, n)]
+
+    assert divided(of("a", "b"), of("c"), of("d", "e"), of("f"), n=2) == [[["a", "b"], ["d", "e"]], [["c"], ["f"]]]
+    assert divided(of("a", "b"), of(), of("c"), of(), n=2) == [[["a", "b"]], [["c"]]]
+    assert divided(of("a", "b"), of(), n=2) == [[["a"]], [["b"]]]
 
 
 def test_episodes_that_fill_the_context_are_learned_from_as_far_as_they_came(tmp_path: Path) -> None:

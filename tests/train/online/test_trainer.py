@@ -109,6 +109,15 @@ def test_the_first_update_of_every_rollout_has_ratio_one(tmp_path: Path) -> None
     assert all("success" in entry for entry in both[::2]) and not any("success" in entry for entry in both[1::2])
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["kept", "recomputed"])
+def test_a_model_with_dropout_has_ratio_one_too(again: bool, tmp_path: Path) -> None:
+    """Episodes are played without it."""
+    model = tiny_model(vocab=len(tiny_tokenizer(WORDS)), attention_dropout=0.5)
+    online = OnlineSettings(k=4, rewards=HURRY)
+    (entry,) = trainer(tmp_path, model=model, max_steps=1, online=online, gradient_checkpointing=again).train().history
+    assert entry["ratio"] == pytest.approx(1.0, abs=1e-5) and entry["kl_sampled"] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_reference_policy_is_the_model_at_the_start(tmp_path: Path) -> None:
     online = OnlineSettings(k=4, rewards=HURRY)
     history = trainer(tmp_path, objective=GRPO(kl=0.1), online=online).train().history
@@ -291,6 +300,10 @@ def test_bad_settings_end_in_a_clear_message(tmp_path: Path) -> None:
         (
             {"save_steps": 3, "online": OnlineSettings(k=4, updates_per_rollout=2)},
             r"save_steps: got 3, allowed: a multiple of online\.updates_per_rollout = 2",
+        ),
+        (
+            {"online": OnlineSettings(k=4, keep=0.05, updates_per_rollout=4)},
+            r"keep: got 0\.05, allowed: a larger share of 32 episodes: each of 4 steps needs one",
         ),
         ({"online": OnlineSettings(k=4, by="topic")}, "has no tag 'topic'; its tags: difficulty, group"),
     ]

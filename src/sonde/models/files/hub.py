@@ -69,6 +69,17 @@ def report_loading_errors(model: str) -> Iterator[None]:
         raise loading_error(model, e) from e
 
 
+def check_whole_model(model: str, source: ModelSource) -> None:
+    """Raise `UserError` for the folder of an adapter: it plays with its base model, but is none to begin with."""
+    file = Path(source.path) / "adapter_config.json"
+    if file.is_file() and not file.with_name("config.json").is_file():
+        base = json.loads(file.read_text("utf-8")).get("base_model_name_or_path")
+        raise UserError(
+            f"model: {model!r} is an adapter of {base!r}, allowed: a whole model, as a training saves with "
+            "settings.save=merged in the folder `model` (peft's `merge_and_unload` merges any adapter)"
+        )
+
+
 def _check_tokenizer_files(model: str, folder: Path) -> None:
     """Raise `UserError` for the folder of a model without any file of a tokenizer."""
     if (folder / "config.json").is_file() and not any(

@@ -190,6 +190,15 @@ def keep_best(
     return [group._replace(samples=[s]) for group in groups for s in group.samples if next(flags)]
 
 
+def divide_steps(groups: Sequence[Group], n: int) -> list[list[Group]]:
+    """The groups of each of the n optimizer steps on a rollout. Groups without samples (all their episodes failed or
+    are too long) take no place, and where too few are left for every step to have one, their samples are divided."""
+    full = [group for group in groups if group.samples]
+    if len(full) < n:
+        full = [group._replace(samples=[sample]) for group in full for sample in group.samples]
+    return [full[i::n] for i in range(n)]
+
+
 def split_moving(
     step: list[Sample], objective: Objective, over: Callable[[int, int], tuple[int, int]]
 ) -> tuple[list[Sample], int]:

@@ -50,11 +50,11 @@ class HeldOut:
         write_atomically(folder / FILE, orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2).decode())
 
     @classmethod
-    def read_file(cls, folder: Path, step: int) -> HeldOut | None:
-        """The best evaluation in a folder up to a step; a run resumed from there makes later ones again."""
+    def read_file(cls, folder: Path) -> HeldOut | None:
+        """The best evaluation in a folder. It may be later than the checkpoint that a run resumes from: what is made
+        again has to be better."""
         file = folder / FILE
-        found = cls(**orjson.loads(file.read_bytes())) if file.is_file() else None
-        return found if found is not None and found.step <= step else None
+        return cls(**orjson.loads(file.read_bytes())) if file.is_file() else None
 
 
 class EvaluateHeldOut(TrainerCallback):
@@ -66,12 +66,18 @@ class EvaluateHeldOut(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step == 0:
             self._trainer.evaluate_held_out()
+        elif self._has_ended(state, self._trainer.best_held_out):
+            control.should_training_stop = True
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step % self._every == 0 or state.global_step >= state.max_steps:
-            best = self._trainer.evaluate_held_out()
-            if self._patience and state.global_step >= best.step + self._patience * self._every:
-                control.should_training_stop = control.should_log = True
+        due = state.global_step % self._every == 0 or state.global_step >= state.max_steps
+        if due and self._has_ended(state, self._trainer.evaluate_held_out()):
+            control.should_training_stop = control.should_log = True
+
+    def _has_ended(self, state: Any, best: HeldOut | None) -> bool:
+        """Whether the patience is used up."""
+        waited = 0 if best is None else state.global_step - best.step
+        return self._patience > 0 and waited >= self._patience * self._every
 
 
 def plan_held_out(games: Sequence[Game], split: str, seed: int) -> list[PlannedTask]:

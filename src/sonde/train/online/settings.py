@@ -20,6 +20,7 @@ from ..credit import GAE, Estimator, GroupRelative
 from ..curriculum import Bandit, CurriculumState, Uniform
 from ..rewarders import Rewarder
 from ..rewards import RECORDED, RewardMix
+from ..selection import count_share
 from ..settings import TrainSettings
 from ..types import Headed, Objective
 
@@ -183,6 +184,9 @@ def check_sizes(settings: TrainSettings, online: OnlineSettings) -> None:
     episodes = settings.batch_size * online.updates_per_rollout
     if episodes % online.k or settings.batch_size % online.k:
         raise invalid("train: batch_size", settings.batch_size, f"a multiple of online.k = {online.k}, in episodes")
+    if count_share(online.keep, episodes) < online.updates_per_rollout:
+        allowed = f"a larger share of {episodes} episodes: each of {online.updates_per_rollout} steps needs one"
+        raise invalid("online: keep", online.keep, allowed)
     if settings.max_steps is None:
         raise invalid("train: max_steps", None, "a number of optimizer steps: online training has no epochs")
     if settings.save_steps is not None and settings.save_steps % online.updates_per_rollout:

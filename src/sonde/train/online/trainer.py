@@ -80,6 +80,7 @@ from .groups import (
     Sums,
     Taken,
     assign_credit,
+    divide_steps,
     keep_best,
     measure_rewards,
     no_samples_error,
@@ -169,7 +170,7 @@ class OnlineTrainer(SondeTrainer):
         self._lag = Sums()
         self._measures = server is not None or "proximal" in objective.needs
         self._versions = self._take_snapshots()
-        self._best: HeldOut | None = None
+        self.best_held_out: HeldOut | None = None
         if self.online.eval_every:
             self._held_out = plan_held_out(self.games, self.online.eval_split, settings.seed)
             self.add_callback(EvaluateHeldOut(self, self.online.eval_every, self.online.patience))
@@ -240,10 +241,10 @@ class OnlineTrainer(SondeTrainer):
         if checkpoint is not None:
             self.progress = OnlineProgress.read_file(Path(checkpoint) / PROGRESS, self.resume_identity)
             self._versions.load_average(Path(checkpoint))
-            self._best = HeldOut.read_file(self.folder, int(Path(checkpoint).name.rpartition("-")[2]))
+            self.best_held_out = HeldOut.read_file(self.folder)
         try:
             result = super().train(resume=checkpoint or resume, **kwargs)
-            return result if self._best is None else replace(result, best=self.folder / BEST)
+            return result if self.best_held_out is None else replace(result, best=self.folder / BEST)
         finally:
             if self._next is not None:
                 self._next.stop()
@@ -255,7 +256,7 @@ class OnlineTrainer(SondeTrainer):
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
         """The forward passes of the next optimizer step, after a new rollout if the last one is used up."""
-        if next(epoch_iterator, None) is None:
+        if next(epoch_iterator, None) is None or self.control.should_training_stop:
             return [], None
         if not self._waiting:
             self._waiting = self._roll_out()
@@ -326,7 +327,7 @@ class OnlineTrainer(SondeTrainer):
         groups = self._attach_estimates(groups)
         if self.online.overlap and (n_rollout + 1) * n < self.state.max_steps:
             self._next = self._play_ahead(n_rollout + 1)
-        return [self._step_samples(groups[i::n]) for i in range(n)]
+        return [self._step_samples(part) for part in divide_steps(groups, n)]
 
     def _plan_rollout(self, n_rollout: int) -> PlannedRollout:
         """Plan a rollout from the current state of the curriculum."""
@@ -459,10 +460,10 @@ class OnlineTrainer(SondeTrainer):
         best result."""
         result = self.measure_held_out()
         self._add_metrics(describe_metrics(result))
-        if result.is_better(self._best):
-            self._best = result
+        if result.is_better(self.best_held_out):
+            self.best_held_out = result
             self._save_best(result)
-        return self._best or result
+        return self.best_held_out or result
 
     def measure_held_out(self) -> HeldOut:
         """The result of the held-out tasks, over all processes."""
@@ -471,11 +472,15 @@ class OnlineTrainer(SondeTrainer):
         return sum_results(self.state.global_step, self.online.eval_split, self._from_all([count_wins(played)]))
 
     def _save_best(self, result: HeldOut) -> None:
+        folder = self.folder / BEST
         if self._is_sharded:
-            self.save_model(str(self.folder / BEST))
+            self.save_model(str(folder))
         elif self.is_world_process_zero():
-            save_folder(self._bare_model, self.tokenizer, self.folder / BEST)
+            save_folder(self._bare_model, self.tokenizer, folder)
+            if self.heads is not None:
+                self.heads.save(folder)
         if self.is_world_process_zero():
+            self._convert_saved(folder)
             result.write_file(self.folder)
 
     def _save_episodes(self, chosen: Sequence[PlannedTask], played: Sequence[Sequence[Trajectory]]) -> None:
