@@ -53,6 +53,7 @@ def test_time_counts_from_the_first_step_and_by_step(monkeypatch: pytest.MonkeyP
     screen = StringIO()
     display = TrainingDisplay("sft", Console(file=screen, width=80))
     display.show_start(10, 30)
+    assert screen.getvalue() == "sft: continues after step 10 of 30\n"
     display.show_step(14, 30, {"loss": 0.5, "nll": 0.5})
     assert "the first step took 2.0 s; 20 take about 40 s" in screen.getvalue()
     display.show_step(15, 30, {"loss": 0.4, "nll": 0.4})

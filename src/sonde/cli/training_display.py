@@ -45,6 +45,8 @@ class TrainingDisplay:
     def show_start(self, done: int, total: int) -> None:
         """Begin to measure time: model and data are ready, and `done` steps are from before."""
         self._begun, self._resumed, self.total = time.monotonic(), done, total
+        if done:
+            self._print(f"{self.title}: continues after step {done} of {total}")
 
     def show_episode(self, what: str, planned: int, trajectory: Trajectory) -> None:
         """Count an episode that has just ended."""
