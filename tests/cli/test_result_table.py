@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 
 import sonde
 from sonde.cli.result_table import ResultTable
-from sonde.cli.tables import evaluation_table, training_table
+from sonde.cli.tables import evaluation_table, explain_training, training_table
 from sonde.cli.terminal import out
 from sonde.evaluation.metrics import Estimate
 from sonde.evaluation.run_evaluation import execute_run
@@ -75,6 +75,17 @@ def test_the_table_of_a_training_fits(width: int) -> None:
         assert any(word in line.split() for line in lines), word
     if width == 80:
         assert [line.split()[0] for line in lines[-3:]] == ["998", "999", "1000"], "a line per step"
+
+
+def test_a_column_of_a_training_shows_zeros_and_is_explained() -> None:
+    """A blank means that nothing was measured. The step with unreadable answers is not among the rows shown."""
+    history = [{"step": float(i), "success": 0.5, "unreadable": 0.25 * (i == 2)} for i in range(1, 31)]
+    history[9]["held_out"] = 0.25
+    header, _, first, *_ = print_lines(training_table(history), 80)
+    assert header.split() == ["step", "won", "%", "held", "out", "%", "unreadable", "%"]
+    assert first.split() == ["1", "50", "0"]
+    assert "unreadable %: " in explain_training(history)
+    assert "unreadable" not in explain_training(history[2:]), "where it is always 0, it is not shown"
 
 
 @each("width", [80, 60])

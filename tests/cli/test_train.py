@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from dataclasses import replace
@@ -24,7 +25,7 @@ from sonde.train import objectives, preset
 from ..models.tiny import write
 from ..train.asking import WORDS, Asking
 from ..train.tiny import knowing
-from .invoke import failure, invoke, run
+from .invoke import failure, invoke, run, run_json
 
 GAME = f"{Asking.__module__}:{Asking.__qualname__}"
 FAST = ["-o", "settings.lr=3e-3", "-o", "settings.batch_size=8"]
@@ -134,6 +135,9 @@ def test_cloning_is_an_objective_with_settings() -> None:
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
     assert told["items"] == 6, "the best half of all episodes, won or lost"
+    chosen = invoke(*own, "--out", "q", "--dry-run")
+    assert "settings: tiny_bc" in chosen.stderr and "warning" not in chosen.stderr, "by the size of the model"
+    assert "settings: bc\n" in invoke(*own[:5], "--out", "q", "--dry-run", "--settings", "bc").stderr
     assert "names settings already" in failure("train", "starpo", GAME, *own[3:], "--out", "p", "--settings", "tiny_bc")
 
 
@@ -205,6 +209,13 @@ def test_training_while_playing() -> None:
                 "-o", "online.template.enable_thinking=false", "-o", "online.kv_bytes=1000000",
                 "-o", "online.keep_thinking=true")  # fmt: skip
     assert "written: grpo/model" in shown
+    following = shlex.split(shown.split("next: sonde ")[1].splitlines()[0])
+    assert following[:6] == ["eval", GAME, "--model", "grpo/model", "--max-new-tokens", "8"]
+    run(*following, "--tasks", "1", "--runs", "next")
+    (folder,) = Path("next").iterdir()
+    agent = Run.load(folder).config["seats"]["agent"]
+    assert (agent["system"], agent["keep_thinking"], agent["max_new_tokens"]) == ("Win.", True, 8)
+    assert agent["model"]["template"] == {"enable_thinking": False}
     played = json.loads(Path("grpo/data.json").read_text())["online"]
     assert (played["system"], played["template"], played["kv_bytes"]) == ("Win.", {"enable_thinking": False}, 1000000)
     rows = [json.loads(line) for line in Path("grpo/history.jsonl").read_text().splitlines()]
@@ -300,7 +311,7 @@ def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_fir
     result = invoke(*asked, *small)
     assert result.exit_code == 0, (result.output, result.exception)
     plan, played = result.stderr.split("grpo: held-out tasks: ", 1)
-    assert "warning: lr 1 is that of a smaller model; for " in plan and "every 1 steps; the best weights" in plan
+    assert "warning: lr 1 is that of a smaller model; for " in plan and "every step, " in plan
     assert "grpo: play: 2 of 8 episodes, " in played and "the first step took " in played
     first, last = _history("auto")
     assert 0.0 <= first["held_out_start"] <= 1.0 and "held_out_start" not in last and "cut" in last
@@ -308,6 +319,57 @@ def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_fir
     command = result.stdout.split("next: sonde ")[1].split()
     assert command[:4] == ["eval", GAME, "--model", "auto/best"]
     assert "episodes" in run(*command, "--dry-run", "-n", "1")
+
+
+def test_the_plan_counts_the_episodes_of_held_out_tasks() -> None:
+    """They are played before the first step, every two steps and after the last one."""
+    asked = ["train", "grpo", GAME, "--model", "model", "--out", "auto", "-o", "settings.batch_size=8",
+             "-o", "online.k=4", "-o", "settings.max_steps=3", "--eval-every", "2"]  # fmt: skip
+    dry = invoke(*asked, "--dry-run", "--json")
+    assert dry.exit_code == 0, (dry.output, dry.exception)
+    own, held_out = json.loads(dry.stdout)
+    tasks = int(dry.stderr.split("held out: ")[1].split()[0])
+    assert held_out["environment"] == f"{own['environment']}, held out"
+    assert (own["episodes"], held_out["episodes"]) == (3 * 8, 3 * tasks)
+    assert f"every 2 steps, {3 * tasks} episodes; the best weights" in dry.stderr
+    both = [own[name] + held_out[name] for name in ("prompt_tokens", "completion_tokens")]
+    assert "tokens: at most {:,} read and {:,} sampled".format(*both) in dry.stderr
+    result = invoke(*asked)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert [("held_out_start" in e, "held_out" in e) for e in _history("auto")] == [
+        (True, False), (False, True), (False, True),
+    ]  # fmt: skip
+
+
+def test_recorded_data_are_counted_before_the_first_step() -> None:
+    """The same lines as in a dry run."""
+    run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
+    own = ["train", "bc", "played", "--model", "model", "--out", "o", "-o", "settings.epochs=1"]
+    counted = run(*own, "--dry-run").splitlines()
+    result = invoke(*own)
+    assert result.exit_code == 0, (result.output, result.exception)
+    lines = result.stderr.splitlines()
+    assert counted[0].startswith("selected: ") and counted[1].endswith("; 1 step")
+    assert lines[lines.index(counted[0]) + 1] == counted[1]
+    assert lines.index(counted[1]) < min(i for i, line in enumerate(lines) if " step 1 of " in line)
+    assert lines[0] == "reading model", "before torch is imported"
+
+
+def test_a_model_of_sonde_sees_the_games_of_others_as_it_was_trained() -> None:
+    """Episodes of programs are encoded for it: in best_arm, each turn as a row with a summary of the game."""
+    run("rollout", "best_arm:small", "played", "--agent", "reference", "--tasks", "2")
+    own = ["train", "bc", "played", "--model", "sonde-tiny-many", "--out", "o", "--dry-run"]
+    assert run_json(*own)["rows"]["rows"] == 2 * 11, "a row for each turn"
+    assert run_json(*own, "--context", "full")["rows"]["rows"] == 2, "a row for each game"
+
+
+def test_a_model_of_sonde_plays_as_it_was_trained_under_named_settings_too() -> None:
+    """And of its presets only that of the game that is played is named."""
+    own = ["train", "grpo", "--out", "o", "--dry-run", "--model"]
+    named = invoke(*own, "sonde-tiny-best_arm", "best_arm:small", "--settings", "tiny_grpo")
+    assert "online.context render (full)" in named.stderr and "context render" in named.stderr.splitlines()[-1]
+    chosen = invoke(*own, "sonde-tiny-many", "combination_lock").stderr
+    assert "plays.combination_lock.preset psrl" in chosen and "plays.maze" not in chosen
 
 
 def test_named_settings_are_listed_by_objective() -> None:
@@ -329,10 +391,8 @@ def test_what_is_overridden_is_told_when_a_run_starts() -> None:
     data, settings = (json.loads(Path("g", name).read_text()) for name in ("data.json", "settings.json"))
     assert data["options"]["dual_clip"] == 3.0 and data["online"]["k"] == 16 and settings["lora"]["r"] == 64
     assert data["online"]["rewards"] == {"success": 2.0, "invalid": -5.0, "repeated": -1.0, "extra_turns": -0.05}
-    assert (
-        invoke("train", "starpo", GAME, "--model", "model", "--out", "s", *asked).stderr.splitlines()[0]
-        == (result.stderr.splitlines()[0])
-    )
+    short = invoke("train", "starpo", GAME, "--model", "model", "--out", "s", *asked)
+    assert short.stderr.splitlines()[:2] == result.stderr.splitlines()[:2], "reading the model, and the settings"
     played = play()
     result = invoke("train", "dpo", played, "--model", "model", "--out", "d", "--settings", "tiny_rpo")
     assert "settings: tiny_rpo, but objective dpo (rpo)" in result.stderr
@@ -384,6 +444,11 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         (["train", "trpo", "x", "--model", "model", "--out", "o"], "objective: unknown name 'trpo'"),
         (["train", "sft", "x", "--model", "model", "--out", "o"], "x is not a run folder"),
         (
+            ["train", "sft", "maze:pairs", "--model", "model", "--out", "o"],
+            "sources: got 'maze:pairs', allowed: run folders, or data, since sft learns from recorded episodes "
+            "(`sonde rollout maze:pairs FOLDER --split train` records some)",
+        ),
+        (
             ["train", "sft", "chats.jsonl", "--split", "dev", "--model", "model", "--out", "o"],
             "--split: allowed: with environments, or with data that has splits",
         ),
@@ -421,6 +486,7 @@ def test_a_configuration_file_says_the_same(tmp_path: Path) -> None:
         ([*GRPO, "-o", "online.rewarders=beliefs"], "-o online.rewarders: unknown name 'beliefs'"),
         ([*GRPO, "-o", "online.rewarders.belief.template=Is it?"], "a text with <target> in it"),
         ([*GRPO, "-o", "online.rewarders.beliefs.baseline=start"], "-o online.rewarders: unknown name 'beliefs'"),
+        ([*GRPO, "-o", "objective.beta=1", "--dry-run"], "unknown name 'beta'"),
         ([*GRPO, "-o", "settings.batch_size=7", "--dry-run"], "batch_size: got 7, allowed: a multiple of online.k = 8"),
         (
             [*GRPO, "--user", "fake"],

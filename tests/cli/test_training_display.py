@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 import sonde
-from sonde.cli.training_display import CURVE_HEIGHT, draw_curve, draw_success, format_seconds, training_display
+from sonde.cli.training_display import (
+    CURVE_HEIGHT,
+    TrainingDisplay,
+    draw_curve,
+    draw_success,
+    format_seconds,
+    training_display,
+)
 from sonde.core import Trajectory
 from sonde.runs.rollout import Plan, collect_trajectories
 
@@ -36,6 +44,20 @@ def test_lines_begin_with_the_first_episodes_and_warn_once() -> None:
     assert lines[4].startswith("grpo: step 1 of 100  won % 0") and lines[5].startswith("the first step took ")
     assert sum(line.startswith("warning, step 3: ") for line in lines) == 1
     assert sum(line.startswith("grpo: step ") for line in lines) == 41, "the first, and every fortieth part"
+
+
+def test_time_counts_from_the_first_step_and_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not from the loading of model and data; of a resumed training, steps from before take no time."""
+    clock = iter([0.0, 100.0, 108.0, 110.0])
+    monkeypatch.setattr("sonde.cli.training_display.time.monotonic", lambda: next(clock))
+    screen = StringIO()
+    display = TrainingDisplay("sft", Console(file=screen, width=80))
+    display.show_start(10, 30)
+    assert screen.getvalue() == "sft: continues after step 10 of 30\n"
+    display.show_step(14, 30, {"loss": 0.5, "nll": 0.5})
+    assert "the first step took 2.0 s; 20 take about 40 s" in screen.getvalue()
+    display.show_step(15, 30, {"loss": 0.4, "nll": 0.4})
+    assert "sft, step 16 of 30; 2.0 s a step, 30 s left" in str(display.__rich__().renderables[-1])  # type: ignore[attr-defined]
 
 
 def test_a_terminal_shows_table_curve_and_what_is_played() -> None:

@@ -10,6 +10,7 @@ import re
 import runpy
 import shlex
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,11 @@ import typer
 import yaml
 
 from sonde.cli.app import app
+from sonde.cli.games import is_about_env
+from sonde.cli.train import _split_objective
+from sonde.cli.training_overrides import override_training
+from sonde.train.objectives import find_objective
+from sonde.train.presets import preset
 from tests.cases import each
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +121,17 @@ def test_commands_parse(line: str) -> None:
         assert ended.value.exit_code == 0
     else:
         parse_command(line)
+
+
+@each("line", [line for line in sonde_lines() if line.values[0].startswith("sonde train ")])
+def test_trainings_name_settings_that_exist(line: str) -> None:
+    """Objectives, named settings, and the places of `-o`, which parsing does not check."""
+    pytest.importorskip("torch")
+    words = shlex.split(line, comments=True)
+    given = {option: [b for a, b in pairwise(words) if a == option] for option in ("--settings", "-o")}
+    objective, settings = _split_objective(words[2], next(iter(given["--settings"]), None))
+    training = preset(settings or find_objective(objective).preset).for_objective(objective)
+    override_training(training, {}, [assignment for assignment in given["-o"] if not is_about_env(assignment)])
 
 
 def test_a_wrong_command_does_not_parse() -> None:

@@ -16,6 +16,7 @@ from sonde.train.automatic import (
     Device,
     ModelFacts,
     choose_training,
+    estimate_cache,
     estimate_memory,
     find_doubts,
     find_memory,
@@ -93,6 +94,14 @@ def test_memory_is_counted() -> None:
     assert estimate_memory(TINY, settings) == 340_416 * 16 + 8192 * (17 * 96 * 3 * 4 + 12 * 83)
     adapter = replace(settings, lora=LoraSettings(r=8), bf16=True)
     assert estimate_memory(TINY, adapter) == 340_416 * 2 + 16 * 22 * 8 * 96 * 3 + 8192 * (17 * 96 * 3 * 2 + 12 * 83)
+
+
+def test_cached_keys_and_values_are_bounded_by_what_is_played() -> None:
+    """64 rows of at most 1,024 tokens: of each two vectors of 96 numbers in 3 layers, in float32."""
+    training, short = preset("tiny_grpo"), TINY._replace(window=1024)
+    assert estimate_cache(short, training, 64) == 64 * 1024 * 2 * 96 * 3 * 4
+    assert estimate_cache(short, training, 64_000) == training.online.kv_bytes == 2 << 30
+    assert estimate_cache(TINY._replace(window=None), training, 64) == 2 << 30
 
 
 def test_a_container_has_the_memory_that_it_is_allowed(tmp_path: Path) -> None:

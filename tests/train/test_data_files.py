@@ -230,6 +230,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("{}")
     (tmp_path / "d.parquet").write_text("no")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "trained").mkdir()
+    (tmp_path / "trained" / "origin.json").write_text("{}")
+    (tmp_path / "trained" / "history.jsonl").write_text('{"loss": 0.5}')
     written(tmp_path, "hub")
     for name, split, message in (
         ("a.txt", "train", "a file ending in .jsonl, .json, .parquet"),
@@ -237,6 +240,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("c.json", "train", "a list of objects"),
         ("d.parquet", "train", "not readable as Parquet"),
         ("empty", "train", "one with .jsonl or .parquet files"),
+        ("trained", "train", "this is the folder of a training, and its model is .*model"),
         ("hub", "dev", "split: unknown name 'dev'; known: test, train"),
     ):
         with pytest.raises(Exception, match=message):

@@ -47,6 +47,21 @@ def test_what_does_not_last_or_is_usual_is_none(history: list[Any]) -> None:
     assert find_problems(history) == []
 
 
+def test_the_remedy_of_a_kl_term_exists_in_both_objectives_that_have_one() -> None:
+    pytest.importorskip("torch")
+    from sonde.cli.training_overrides import override_training
+    from sonde.train.presets import PRESETS
+
+    (certain,) = find_problems([*entries(2), *entries(3, nll=0.005)])
+    (far,) = find_problems(entries(3, kl_reference=1.5))
+    for objective, name in (("grpo", "objective.kl"), ("ppo", "online.credit.kl")):
+        assert f"{objective}: -o {name}=0.01" in certain.remedy and f"{objective}: -o {name}=0.01" in far.remedy
+        training = PRESETS[f"tiny_{objective}"]
+        changed, _ = override_training(training, {}, [f"{name}=0.01"])
+        kl = changed.options["kl"] if objective == "grpo" else changed.online.credit.kl  # type: ignore[union-attr]
+        assert kl == 0.01
+
+
 def test_flat_groups_are_not_named_where_replies_explain_them() -> None:
     assert [p.name for p in find_problems(entries(3, flat_groups=1.0, unreadable=1.0))] == ["unreadable"]
 

@@ -212,7 +212,9 @@ def test_a_folder_is_not_used_twice_and_a_resumed_run_keeps_its_settings(tmp_pat
     train_offline(tiny_model(), DPO(), pairs(4), given)
     with pytest.raises(UserError, match="holds checkpoint-2"):
         train_offline(tiny_model(), DPO(), pairs(4), given)
-    with pytest.raises(UserError, match=r"resume: lr \(0.01 -> 0.5\)"):
+    with pytest.raises(
+        UserError, match=r"resume: lr \(0.01 -> 0.5\) .* or a new training of .*model in another folder"
+    ):
         train_offline(tiny_model(), DPO(), pairs(4), replace(given, lr=0.5), resume=True)
     with pytest.raises(UserError, match="was begun with other training data"):
         train_offline(tiny_model(), DPO(), pairs(5)[1:], given, resume=True)
@@ -376,7 +378,12 @@ def mute() -> Item:
         (SFT(), pairs(1), {}, r"items\[0\]: got 'Pair', allowed: a Sample"),
         (DPO(), [*pairs(1), sample(0)], {}, r"items\[1\]: got 'Sample', allowed: a Pair"),
         (SFT(), samples(4, turns=4), {"max_tokens": 10}, r"4 of 4 items have rows beyond max_tokens \(10 tokens"),
-        (SFT(), [sample(0, turns=400)], {}, "beyond the model's context"),
+        (
+            SFT(),
+            [sample(0, turns=400)],
+            {},
+            r"beyond the model's context.* leave them out: -o settings.max_tokens=\d+, or",
+        ),
         (SFT(), [foreign()], {}, "token id 99 is not in the model's vocabulary of 59"),
         (SFT(), [sample(1), mute()], {}, "1 samples contain no agent token"),
         (GRPO(), [sample(0), bare(sample(1))], {}, "needs `advantages`, which 1 rows do not carry"),

@@ -129,7 +129,7 @@ class PlayOptions(GameOptions):
         acting = agent_in_role(self.agent, env.get("name"), env.get("preset"))
         policy = agent_config(
             acting, self.model, self.base_url, self.cache, file=_agent_named(self.overrides, filed),
-            defaults={**_shipped_defaults(self.model, env), **agent},
+            defaults={**shipped_defaults(self.model, env), **agent},
             strict=self.strict, **{name: getattr(self, name) for name in SAMPLING},
         )  # fmt: skip
         names = ("split", "n_tasks", "k", "seed", "concurrency", "processes", "on", "budget")
@@ -173,7 +173,7 @@ class PlayOptions(GameOptions):
             remove_run(folder)
 
 
-def _shipped_defaults(model: str | None, env: Mapping[str, Json]) -> dict[str, Json]:
+def shipped_defaults(model: str | None, env: Mapping[str, Json]) -> dict[str, Json]:
     """How a model that comes with sonde has to see a game."""
     shipped = SHIPPED.get((model or "").removeprefix("hf:"))
     return {} if shipped is None else {"context": shipped.find_game(env.get("name"), env.get("preset")).context}

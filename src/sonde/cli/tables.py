@@ -451,10 +451,13 @@ def format_history_entry(entry: Mapping[str, float]) -> dict[str, str]:
     >>> format_history_entry({"loss": 0.25, "nll": 0.3871, "epoch": 1.0, "success": 0.9375})
     {'won %': '94', 'nll': '0.387', 'loss': '0.25'}
     """
-    shown = {
-        key: entry[key] for key in _HISTORY_COLUMNS if entry.get(key) or (key in entry and key not in _HISTORY_IF_ANY)
-    }
-    return {_HISTORY_COLUMNS[key][0]: _format_number(value, _HISTORY_COLUMNS[key][1]) for key, value in shown.items()}
+    left_out = {_HISTORY_COLUMNS[key][0] for key in _HISTORY_IF_ANY if not entry.get(key)}
+    return {title: text for title, text in _format_columns(entry).items() if title not in left_out}
+
+
+def _format_columns(entry: Mapping[str, float]) -> dict[str, str]:
+    """Every metric of an entry that has a column."""
+    return {title: _format_number(entry[key], form) for key, (title, form) in _HISTORY_COLUMNS.items() if key in entry}
 
 
 def _format_number(value: float, form: str) -> str:
@@ -464,9 +467,8 @@ def _format_number(value: float, form: str) -> str:
 def training_table(history: Sequence[Mapping[str, float]], most: int = 10) -> ResultTable:
     """The most important metrics of a training at up to `most` steps."""
     at = sorted({round(i * (len(history) - 1) / (most - 1)) for i in range(most)}) if history else []
-    rows = [format_history_entry(history[i]) for i in at]
-    there = {name for row in rows for name in row}
-    names = [title for title, _ in _HISTORY_COLUMNS.values() if title in there][:_MAX_COLUMNS]
+    rows = [_format_columns(history[i]) for i in at]
+    names = _choose_columns(history)
     table = ResultTable((), ("step", *names))
     for i, row in zip(at, rows, strict=True):
         table.add_row(str(int(history[i]["step"])), *(row.get(name, "") for name in names))
@@ -479,9 +481,14 @@ def explain_training(history: Sequence[Mapping[str, float]]) -> str:
     >>> explain_training([{"step": 1.0, "nll": 0.4}])
     'nll: negative log-likelihood per trained token, in nats.'
     """
-    shown = {title for entry in history for title in format_history_entry(entry)}
-    titles = [title for title, _ in _HISTORY_COLUMNS.values() if title in shown][:_MAX_COLUMNS]
+    titles = _choose_columns(history)
     return "; ".join(f"{title}: {_HISTORY_LEGEND[title]}" for title in titles if title in _HISTORY_LEGEND) + "."
+
+
+def _choose_columns(history: Sequence[Mapping[str, float]]) -> list[str]:
+    """The titles of the most important metrics that any entry shows."""
+    shown = {title for entry in history for title in format_history_entry(entry)}
+    return [title for title, _ in _HISTORY_COLUMNS.values() if title in shown][:_MAX_COLUMNS]
 
 
 def stage_table(outcome: PipelineResult) -> Group:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -39,9 +40,12 @@ from sonde.train.automatic import (
 from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game, load_trajectories, make_games
 from sonde.train.data_files import is_data, read_records
+from sonde.train.objectives import make_objective
+from sonde.train.online.settings import OnlineSettings
 from sonde.train.paprika import PAPER, TINY, PipelineResult
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.training import NEEDED, Training
+from sonde.train.training_folder import DATA
 from sonde.viewer.training_history import HISTORY
 
 from . import options as opt
@@ -49,8 +53,15 @@ from . import tables
 from .commands import command_line
 from .estimate import PlannedPlay, describe_speakers, print_estimate
 from .estimate_pipeline import print_pipeline_estimate
-from .estimate_training import describe_early_end, describe_plan, plan_training, print_training_data
-from .evaluate import with_seats
+from .estimate_training import (
+    count_held_out,
+    describe_early_end,
+    describe_plan,
+    describe_selection,
+    plan_training,
+    print_training_data,
+)
+from .evaluate import shipped_defaults, with_seats
 from .games import (
     Fit,
     GameOptions,
@@ -199,6 +210,7 @@ class TrainCommand(_TrainingOptions):
         require_extra("training", *NEEDED)
         if settings is not None and settings not in PRESETS:
             raise unknown("--settings", settings, PRESETS, see="sonde list settings")
+        stderr.print(f"reading {model}", highlight=False, soft_wrap=True)  # importing torch takes seconds
         facts, device = read_model_facts(model), find_device()
         known = (
             choose_training(objective, facts, device)
@@ -206,8 +218,7 @@ class TrainCommand(_TrainingOptions):
             else PRESETS[settings].for_objective(objective)
         )
         self._check_used(objective, known.is_online, known.recorded)
-        if known.is_online:
-            self._check_played(objective)
+        self._check_sources(objective, known.is_online)
         filed = with_seats(self._config_content, model_seats(self.user, self.judge, self.user_url, None))
         if settings is None and known.is_online:
             envs = [game.env for game in self._make_games(filed.get("seats", {}), objective, known)]
@@ -218,6 +229,7 @@ class TrainCommand(_TrainingOptions):
             [given for given in self.overrides or () if not is_about_env(given)],
             {part: value for part, value in filed.items() if part in PARTS and part != "seats"},
         )
+        make_objective(chosen.objective, **chosen.options)  # a dry run, too, refuses options that it does not have
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False, soft_wrap=True)
         plan = _Plan(facts, device, chosen)
         learn_from = self._learn_online if chosen.is_online else self._learn_offline
@@ -238,7 +250,7 @@ class TrainCommand(_TrainingOptions):
             out.print(_describe_best(self.folder, done.history), highlight=False)
         if chosen.is_online and not seats and not self.as_json:
             games = self._make_games(seats, objective, chosen)
-            if following := _suggest_evaluation([*best, done.model][0], games, chosen.online.context):
+            if following := _suggest_evaluation([*best, done.model][0], games, chosen.online):
                 out.print(Text(f"next: {following}", style="dim"), soft_wrap=True)
 
     @cached_property
@@ -273,10 +285,19 @@ class TrainCommand(_TrainingOptions):
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
 
-    def _check_played(self, objective: str) -> None:
-        """Refuse recorded episodes where an objective plays itself, and name the settings under which it does not."""
+    def _check_sources(self, objective: str, online: bool) -> None:
+        """Refuse recorded episodes where an objective plays itself, and name the settings under which it does not; and
+        environments where it learns from recorded episodes."""
         for source in self.sources or ():
-            if source.partition(":")[0] not in names("envs") and Path(source).exists():
+            is_env = source.partition(":")[0] in names("envs")
+            if is_env and not online and not Path(source).exists():
+                raise invalid(
+                    "sources",
+                    source,
+                    f"run folders, or data, since {objective} learns from recorded episodes (`sonde rollout {source} "
+                    "FOLDER --split train` records some)",
+                )
+            if not is_env and online and Path(source).exists():
                 other = [name for name, preset in PRESETS.items() if preset.recorded and preset.objective == objective]
                 allowed = [f"environments, since {objective} learns while it plays"]
                 allowed += [f"--settings {', '.join(other)} for recorded episodes"] if other else []
@@ -286,12 +307,30 @@ class TrainCommand(_TrainingOptions):
         """The preset with the options in their places."""
         given = {"context": self.context, "eval_every": self.eval_every, "patience": self.patience}
         given = {name: value for name, value in given.items() if value is not None}
+        if preset.is_online and preset.online.context == "full":
+            given.setdefault("context", self._find_context(preset))
         return replace(
             preset,
             settings=replace(preset.settings, folder=str(self.folder)),
-            learning=replace(preset.learning, context=self.context or "full", encode=self.encode),
+            learning=replace(
+                preset.learning,
+                context=self.context or ("full" if preset.is_online else self._find_context(preset)),
+                encode=self.encode,
+            ),
             online=replace(preset.online, **given),
         )
+
+    def _find_context(self, preset: Training) -> str:
+        """How much of a game the model sees: what a model of sonde was trained to see, if that is the same in all
+        games, else all of it."""
+        if self.model.removeprefix("hf:") not in SHIPPED:
+            return "full"
+        if preset.is_online:
+            envs = [split_entry(entry)[0] for entry in self._list_entries(preset)]
+        else:
+            envs = [Run.load(source).config["env"] for source in self.sources or () if not is_data(Path(source))]
+        contexts = {str(shipped_defaults(self.model, env)["context"]) for env in envs}
+        return contexts.pop() if len(contexts) == 1 else "full"
 
     def _learn_offline(self, plan: _Plan, seats: Seats, objective: str) -> Any:
         """Train on recorded episodes and on data of others; None where only the data are counted."""
@@ -309,7 +348,7 @@ class TrainCommand(_TrainingOptions):
         if self.dry_run:
             print_training_data(model, chosen, played, records, out, self.as_json)
             return None
-        with _progress_callbacks(objective) as callbacks:
+        with _progress_callbacks(objective, partial(_describe_data, self.folder)) as callbacks:
             return learn(
                 model, chosen, played, records=records, resume=self.resume, fresh=self.fresh, callbacks=callbacks
             )
@@ -329,7 +368,7 @@ class TrainCommand(_TrainingOptions):
         if self.dry_run:
             print_estimate(plays, out, self.as_json)
             return None
-        for line in describe_speakers(envs, policies, chosen.n_episodes):
+        for line in describe_speakers(envs, policies, chosen.n_episodes + count_held_out(games, chosen)):
             stderr.print(line, highlight=False)
         server = _make_server(self.server, self.base_url)
         opt.trust_runs(map(Path, self.shown or ()), self.trusted)
@@ -343,13 +382,18 @@ class TrainCommand(_TrainingOptions):
     def _make_games(self, seats: Seats, objective: str, chosen: Training) -> list[Game]:
         """The games to train on: the environments of the command line, or else those of the file, with the arguments
         that these settings play them with."""
-        filed = self._config_content
-        entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
-        entries = entries or [{"name": name} for name in [*chosen.plays][:1] if self.model in SHIPPED]
+        filed, entries = self._config_content, self._list_entries(chosen)
         if not entries:
             raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
         beside = {name: filed[name] for name in BESIDE if name in filed}
-        return make_games(self._game_configs([chosen.fill_env(entry) for entry in entries], beside, seats))
+        return make_games(self._game_configs(entries, beside, seats))
+
+    def _list_entries(self, chosen: Training) -> list[dict[str, Json]]:
+        """The entries of the games: of the command line, of the file, or else the first game of a model of sonde."""
+        filed = self._config_content
+        entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
+        entries = entries or [{"name": name} for name in [*chosen.plays][:1] if self.model in SHIPPED]
+        return [chosen.fill_env(entry) for entry in entries]
 
 
 class _Plan(NamedTuple):
@@ -384,7 +428,7 @@ def _describe_best(folder: Path, history: Sequence[Mapping[str, float]]) -> str:
     return f"best weights: step {best.step}, {100 * best.success:.0f} % of the held-out tasks won{start}"
 
 
-def _suggest_evaluation(model: Path, games: Sequence[Game], context: str) -> str:
+def _suggest_evaluation(model: Path, games: Sequence[Game], online: OnlineSettings) -> str:
     """The command that evaluates a model in the games it was trained on, seen as in training; empty where options of
     `sonde eval` do not say what was played."""
     envs: list[str] = []
@@ -394,15 +438,27 @@ def _suggest_evaluation(model: Path, games: Sequence[Game], context: str) -> str
         if make_environment(name, preset).config != env.config or (":" in name and not is_default):
             return ""
         envs.append(name if is_default else f"{name}:{preset}")
-    shown = () if context == "full" else ("--context", context)
-    return shlex.join(["sonde", "eval", *dict.fromkeys(envs), "--model", str(model), *shown])
+    return shlex.join(["sonde", "eval", *dict.fromkeys(envs), "--model", str(model), *_player_options(online)])
+
+
+def _player_options(online: OnlineSettings) -> list[str]:
+    """The options of `sonde eval` with which a model sees and answers a game as in training."""
+    default, words = OnlineSettings(), list[str]()
+    for name in ("context", "examples", "max_new_tokens"):
+        if (value := getattr(online, name)) != getattr(default, name):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--tools"] if online.tools else []
+    for place, name in (("", "system"), ("", "answer_only"), ("", "keep_thinking"), ("model.", "template")):
+        if (value := getattr(online, name)) != getattr(default, name):
+            plain = dict(value) if isinstance(value, Mapping) else value
+            words += ["-o", f"seats.agent.{place}{name}={json.dumps(plain)}"]
+    return words
 
 
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
-    """The objective and the settings that were asked for; the name of settings includes an objective."""
-    if name in PRESETS:
-        if settings is not None and name in names("objectives"):  # as `bc` is
-            return name, settings
+    """The objective and the settings that were asked for; the name of settings includes an objective. A name of both
+    (`bc`) is the objective's."""
+    if name in PRESETS and name not in names("objectives"):
         if settings is not None:
             raise UserError(f"--settings: got {settings!r}, but {name!r} names settings already; allowed: one of them")
         return PRESETS[name].objective, name
@@ -523,12 +579,24 @@ def _training_folders(outcome: PipelineResult) -> list[Path]:
 
 
 @contextmanager
-def _progress_callbacks(objective: str) -> Iterator[list[Any]]:
-    """The callbacks that show a training while it runs."""
+def _progress_callbacks(objective: str, describe: Callable[[int], list[str]] = lambda _: []) -> Iterator[list[Any]]:
+    """The callbacks that show a training while it runs. `describe` makes lines about its data from the number of
+    steps."""
     from sonde.train.callbacks import ProgressCallback
 
     with training_display(objective) as display:
-        yield [ProgressCallback(display.show_step, display.show_episode)]
+
+        def show_start(done: int, total: int) -> None:
+            for line in describe(total):
+                stderr.print(line, highlight=False, soft_wrap=True)
+            display.show_start(done, total)
+
+        yield [ProgressCallback(display.show_step, display.show_episode, show_start)]
+
+
+def _describe_data(folder: Path, steps: int) -> list[str]:
+    """What a training on recorded data selected, by its folder."""
+    return describe_selection({**json.loads((folder / DATA).read_bytes()), "steps": steps})
 
 
 def _stage_progress(title: str, total: int, before: int) -> Any:

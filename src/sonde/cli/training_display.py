@@ -28,19 +28,25 @@ CURVE_WIDTH, CURVE_HEIGHT = 60, 8
 
 
 class TrainingDisplay:
-    """The history of a training and the episodes in play. `show_step` and `show_episode` are the functions that
-    `train.callbacks.ProgressCallback` takes."""
+    """The history of a training and the episodes in play. `train.callbacks.ProgressCallback` takes `show_start`,
+    `show_step` and `show_episode`."""
 
     def __init__(self, title: str, console: Console) -> None:
         self.title, self.console = title, console
         self.history: list[Mapping[str, float]] = []
-        self.total = 0
+        self.total = self._resumed = 0
         self._warned = set[str]()
         self._playing, self._planned, self._played, self._won, self._unreadable = "", 0, 0, 0, 0
         self._begun = self._ended = time.monotonic()
         self._live: Live | None = None
 
     # --- events ------------------------------------------------------------------------------------------------------
+
+    def show_start(self, done: int, total: int) -> None:
+        """Begin to measure time: model and data are ready, and `done` steps are from before."""
+        self._begun, self._resumed, self.total = time.monotonic(), done, total
+        if done:
+            self._print(f"{self.title}: continues after step {done} of {total}")
 
     def show_episode(self, what: str, planned: int, trajectory: Trajectory) -> None:
         """Count an episode that has just ended."""
@@ -60,12 +66,12 @@ class TrainingDisplay:
         self.total, first = total, not self.history
         self.history.append({**entry, "step": step})
         took, self._ended = entry.get("seconds_playing", 0.0) + entry.get("seconds_training", 0.0), now
-        took = took or now - self._begun
+        took = took or (now - self._begun) / (step - self._resumed)
         if self._live is None and (first or step == total or step * LINES // total > (step - 1) * LINES // total):
             numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:5])
             self._print(f"{self.title}: step {step} of {total}  {numbers}")
         if first:
-            left = total - step + 1
+            left = total - self._resumed
             self._print(f"the first step took {format_seconds(took)}; {left} take about {format_seconds(took * left)}")
         for problem in find_problems(self.history):
             if problem.name not in self._warned:
@@ -89,14 +95,13 @@ class TrainingDisplay:
             yield self
 
     def _describe_now(self) -> str:
-        done = len(self.history) and int(self.history[-1]["step"])
+        done = int(self.history[-1]["step"]) if self.history else self._resumed
         if self.total and done >= self.total:
             return f"{self.title}: {done} steps in {format_seconds(time.monotonic() - self._begun)}"
         step = f"step {done + 1}{f' of {self.total}' if self.total else ''}"
         parts = [f"{self.title}, {step}", self._describe_play()]
-        if done:
-            first = int(self.history[0]["step"]) - 1
-            each = (self._ended - self._begun) / (done - first)
+        if self.history:
+            each = (self._ended - self._begun) / (done - self._resumed)
             parts.append(f"{format_seconds(each)} a step, {format_seconds(each * (self.total - done))} left")
         return "; ".join(filter(None, parts))
 

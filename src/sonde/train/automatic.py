@@ -185,7 +185,7 @@ def choose_training(objective: str, model: ModelFacts, device: Device, envs: Seq
     online = _choose_play(chosen.online, model, envs)
     if model.weights > SMALL:
         settings = replace(settings, batch_size=tasks * online.k, micro_batch=tasks * online.k)
-    return replace(chosen, settings=settings, online=online, plays=_choose_presets(model))
+    return replace(chosen, settings=settings, online=online, plays=_choose_presets(model, envs))
 
 
 def _choose_settings(base: TrainSettings, known: KnownRate, model: ModelFacts, device: Device) -> TrainSettings:
@@ -223,12 +223,14 @@ def _choose_play(base: OnlineSettings, model: ModelFacts, envs: Sequence[Env[Any
     return base
 
 
-def _choose_presets(model: ModelFacts) -> Mapping[str, Mapping[str, Json]]:
-    """The presets of the environments that a model of sonde was made for, of each the first."""
-    shipped = SHIPPED.get(model.name)
+def _choose_presets(model: ModelFacts, envs: Sequence[Env[Any]]) -> Mapping[str, Mapping[str, Json]]:
+    """The presets of the environments that a model of sonde was made for, of each the first; of those that are played,
+    where this is known."""
+    shipped, played = SHIPPED.get(model.name), {env.name for env in envs}
     if shipped is None:
         return {}
-    return {game.env: {"preset": game.preset} for game in shipped.games if game is shipped.find_game(game.env)}
+    first = [game for game in shipped.games if game is shipped.find_game(game.env)]
+    return {game.env: {"preset": game.preset} for game in first if not played or game.env in played}
 
 
 def hold_out_tasks(games: Sequence[Game], split: str) -> list[Game]:
@@ -256,9 +258,9 @@ def _hold_out(game: Game, split: str, most: int) -> Game:
 # --- what it will take -----------------------------------------------------------------------------------------------
 
 
-def estimate_memory(model: ModelFacts, settings: TrainSettings, kv_bytes: int = 0) -> int:
+def estimate_memory(model: ModelFacts, settings: TrainSettings) -> int:
     """About how many bytes training takes at most: weights with gradients and AdamW's averages, activations of one
-    forward pass, its logits, and cached keys and values. Activations: 17 numbers a token, layer and unit of width
+    forward pass, and its logits. Activations: 17 numbers a token, layer and unit of width
     (Korthikanti et al. 2022, without those of attention), 1 with `gradient_checkpointing`."""
     number = 2 if settings.bf16 else 4
     if settings.lora is None:
@@ -268,7 +270,16 @@ def estimate_memory(model: ModelFacts, settings: TrainSettings, kv_bytes: int = 
         weights = number * model.weights + BYTES_PER_WEIGHT * adapter
     tokens = settings.micro_tokens or settings.micro_batch * (settings.max_tokens or 2048)
     kept = 1 if settings.gradient_checkpointing else 17
-    return weights + tokens * (kept * model.width * model.layers * number + 12 * model.vocabulary) + kv_bytes
+    return weights + tokens * (kept * model.width * model.layers * number + 12 * model.vocabulary)
+
+
+def estimate_cache(model: ModelFacts, training: Training, rows: int) -> int:
+    """About how many bytes of keys and values are cached at most while so many rows are played at once: `kv_bytes`, or
+    fewer where all rows are short. A layer keeps two vectors of a token, at most as wide as the model."""
+    if model.window is None:
+        return training.online.kv_bytes
+    number = 2 if training.settings.bf16 else 4
+    return min(training.online.kv_bytes, rows * model.window * 2 * model.layers * model.width * number)
 
 
 # --- what is doubtful ------------------------------------------------------------------------------------------------

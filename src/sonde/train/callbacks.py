@@ -37,15 +37,23 @@ Show = Callable[[int, int, Mapping[str, float]], None]
 ShowEpisode = Callable[[str, int, Trajectory], None]
 """Called with each episode of online training as it ends: what is played (`PLAYED` or `HELD_OUT`), how many episodes
 that is, and the episode."""
+ShowStart = Callable[[int, int], None]
+"""Called when model and data are ready, with the steps done before (of a resumed run) and their total."""
 PLAYED, HELD_OUT = "play", "held-out tasks"
 
 
 class ProgressCallback(TrainerCallback):
-    """Calls `show` with every log entry, in the first process only, and `show_episode` with every episode that this
-    process played; pass it in `callbacks`."""
+    """Calls `show_start` before the first step and `show` with every log entry, in the first process only, and
+    `show_episode` with every episode that this process played; pass it in `callbacks`."""
 
-    def __init__(self, show: Show, show_episode: ShowEpisode | None = None) -> None:
-        self._show, self._show_episode = show, show_episode
+    def __init__(
+        self, show: Show, show_episode: ShowEpisode | None = None, show_start: ShowStart | None = None
+    ) -> None:
+        self._show, self._show_episode, self._show_start = show, show_episode, show_start
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.is_world_process_zero and self._show_start is not None:
+            self._show_start(state.global_step, state.max_steps)
 
     def on_episode(self, played: str, planned: int, trajectory: Trajectory) -> None:
         if self._show_episode is not None:

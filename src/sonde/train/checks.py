@@ -16,6 +16,7 @@ from .collate import collate
 from .logprobs import token_logprobs, wrap_row
 from .settings import FREE, TrainSettings, read_settings
 from .token_rewards import token_rewards
+from .training_folder import MODEL
 from .types import Item, Objective, Pair, Row, item_rows, item_samples, longest_row
 
 _ATTACHED = (
@@ -96,8 +97,10 @@ def check_resume(file: Path, settings: TrainSettings, *, resumed: bool) -> None:
         f"{name} ({before[name]} -> {now[name]})" for name in now if name not in FREE and before[name] != now[name]
     ]
     if changed:
+        model = file.parent / MODEL
+        anew = f", or a new training of {model} in another folder" if model.is_dir() else ""
         raise UserError(
-            f"train: resume: {', '.join(changed)} differ from {file}; allowed: changes of {', '.join(FREE)}"
+            f"train: resume: {', '.join(changed)} differ from {file}; allowed: changes of {', '.join(FREE)}{anew}"
         )
 
 
@@ -121,7 +124,8 @@ def _check_lengths(items: Sequence[Item], settings: TrainSettings, model: Any) -
         if over:
             raise UserError(
                 f"train: {len(over)} of {len(items)} items have rows beyond {name} ({limit} tokens; the longest has "
-                f"{max(over)}); leave them out where rows are made: `make_samples(..., max_tokens={limit})`"
+                f"{max(over)}); leave them out: -o settings.max_tokens={limit}, or in Python "
+                f"`make_samples(..., max_tokens={limit})`"
             )
 
 

@@ -22,6 +22,7 @@ from sonde.runs.store.folder import CONFIG
 from sonde.runs.store.parquet import import_pyarrow, open_parquet_file, parquet_errors
 
 from .conversations import Records, TextRow
+from .training_folder import MODEL, ORIGIN
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 """Files by which folders of the library `datasets` are known."""
@@ -43,6 +44,9 @@ def read_records(path: Path | str, split: str = "train") -> Records:
         return Records(str(path), _READERS[path.suffix](path))
     if not path.is_dir():
         raise UserError(f"data: no file or folder {path}")
+    if (path / ORIGIN).is_file():
+        allowed = f"run folders, or data; this is the folder of a training, and its model is {path / MODEL}"
+        raise invalid("data", str(path), allowed)
     if (path / SPLITS).is_file():
         splits = _read_json(path / SPLITS).get("splits", [])
         if split not in splits:

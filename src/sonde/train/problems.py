@@ -23,6 +23,8 @@ KL, KL_REFERENCE = 0.1, 1.0
 """Nats per token from the policy that sampled, and from the reference."""
 WORSE = 0.1
 """By how much success on held-out tasks may fall below that before training."""
+_KL_TERM = "grpo: -o objective.kl=0.01, ppo: -o online.credit.kl=0.01"
+"""How the KL term is set, which has another name in each objective."""
 
 Entry = Mapping[str, float]
 
@@ -71,7 +73,7 @@ def _find_unreadable(history: Sequence[Entry]) -> Problem | None:
     if max(ended, turns) <= UNREADABLE:
         return None
     what = (
-        f"{100 * ended:.0f} % of the episodes end because" if ended >= turns else f"In {100 * turns:.0f} % of the turns"
+        f"{100 * ended:.0f} % of the episodes end because" if ended >= turns else f"in {100 * turns:.0f} % of the turns"
     )
     return Problem(
         "unreadable",
@@ -114,14 +116,14 @@ def _find_certain(history: Sequence[Entry]) -> Problem | None:
     return Problem(
         "certain",
         f"the replies hardly vary any more: {history[-1]['nll']:.2g} nats per token, {first:.2g} at first",
-        "stop here, or start over with a lower rate (-o settings.lr), a KL term (-o objective.kl=0.01) or a higher "
-        "temperature (-o online.temperature)",
+        "stop here, or start over with a lower rate (-o settings.lr), a KL term "
+        f"({_KL_TERM}) or a higher temperature (-o online.temperature)",
     )
 
 
 _DISTANCES = (
     ("kl_sampled", KL, "the policy that sampled", "use the same episodes less often (-o online.updates_per_rollout=1)"),
-    ("kl_reference", KL_REFERENCE, "the reference", "raise the weight of the KL term (-o objective.kl)"),
+    ("kl_reference", KL_REFERENCE, "the reference", f"raise the weight of the KL term ({_KL_TERM})"),
 )
 """Of a divergence: its name in the history, the most that is usual, from what it is measured, and what helps beside a
 lower rate."""

@@ -71,7 +71,7 @@ def test_a_round_begins_where_the_weights_are(tmp_path: Path, samples: list[Samp
     assert len(history) == 4
     for entry in history[::2]:
         assert entry["ratio"] == pytest.approx(1.0, abs=1e-5) and entry["clipped"] == 0.0
-    assert all(entry["kl"] > 1e-8 for entry in history[1::2])
+    assert all(entry["kl_sampled"] > 1e-8 for entry in history[1::2])
     assert history[0]["v"] == 0.0 and history[2]["v"] != 0.0
     assert [type(layer).__name__ for layer in t.heads.v] == ["Linear"]
     assert 0.0 < history[0]["return"] < 0.5, "the first step's returns: .5 of those that win, 0 of the others"

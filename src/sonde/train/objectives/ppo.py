@@ -5,7 +5,7 @@ V), and the value V_old that the head predicted when the episode was played,
 
     policy    max(-ratio A, -clip(ratio, 1 - clip, 1 + clip) A)
     value     1/2 max((V - R)^2, (V_old + clip(V - V_old, -value_clip, value_clip) - R)^2)
-    kl        ratio - 1 - log ratio                                      (logged: it estimates KL(pi_sampled, pi))
+    kl        ratio - 1 - log ratio               (logged as kl_sampled: it estimates KL(pi_sampled, pi))
 
     loss = mean over agent tokens of  policy + value_weight * value,  plus bc * mean over demonstrations of -log pi
 
@@ -161,7 +161,7 @@ class PPO(Objective):
             value_weight=self.value_weight,
         )
         logged = {
-            "policy": terms.policy, "value": terms.value, "kl": terms.kl, "ratio": terms.ratio,
+            "policy": terms.policy, "value": terms.value, "kl_sampled": terms.kl, "ratio": terms.ratio,
             "clipped": (terms.ratio - 1).abs() > self.clip, "v": value_RT, "return": return_RT, "nll": -logprob_RT,
         }  # fmt: skip
         return Loss(token_sum(terms.total, batch), {name: token_metric(x, batch) for name, x in logged.items()})
