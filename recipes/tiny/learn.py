@@ -33,12 +33,23 @@ Report = Callable[[int, float, float], None]
 
 
 class Trained(NamedTuple):
-    """A trained model, the number of training tokens, its last loss, and the CPU seconds of the training alone."""
+    """A trained model, the number of training tokens, its last loss, the CPU seconds of the training alone, and how
+    many updates were planned: more than one number if a finished training was continued."""
 
     model: Any
     tokens: int
     loss: float
     cpu_seconds: float
+    planned: tuple[int, ...]
+
+
+class Progress(NamedTuple):
+    """What a checkpoint says of the training so far: its updates, tokens and CPU seconds, and the plans."""
+
+    done: int = 0
+    tokens: int = 0
+    spent: float = 0.0
+    planned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,10 +96,12 @@ def train_network(
     checkpoint: Path | None = None,
 ) -> Trained:
     """Train for `steps` updates. The learning rate rises over the first ones and then falls linearly to a twentieth.
-    With a `checkpoint` file, an interrupted training continues there and skips the batches that it has seen."""
+    With a `checkpoint` file, an interrupted training continues there and skips the batches that it has seen; a finished
+    one continues if `steps` are more, at the learning rate of a training of that length."""
     own, own_loss, loss = 0.0, 0.0, 0.0
     optimisers = make_optimizers(model, plan)
-    done, tokens, spent = _load_checkpoint(checkpoint, model, optimisers)
+    done, tokens, spent, planned = _load_checkpoint(checkpoint, model, optimisers)
+    planned = planned if steps in planned else (*planned, steps)
     began = time.process_time() - spent
     model.train()
     for step in range(1, steps + 1):
@@ -113,32 +126,27 @@ def train_network(
             loss, own, own_loss = own_loss / own, 0.0, 0.0
             report(step, loss, time.process_time() - began)
         if checkpoint is not None and step % SAVE == 0:
-            _save_checkpoint(checkpoint, model, optimisers, step, tokens, time.process_time() - began)
+            progress = Progress(step, tokens, time.process_time() - began, planned)
+            _save_checkpoint(checkpoint, model, optimisers, progress)
     model.eval()
-    return Trained(model, tokens, loss, time.process_time() - began)
+    return Trained(model, tokens, loss, time.process_time() - began, planned)
 
 
-def _save_checkpoint(
-    file: Path, model: Any, optimisers: Sequence[torch.optim.Optimizer], step: int, tokens: int, spent: float
-) -> None:
+def _save_checkpoint(file: Path, model: Any, optimisers: Sequence[torch.optim.Optimizer], progress: Progress) -> None:
     states = [optimiser.state_dict() for optimiser in optimisers]
-    found = {"model": model.state_dict(), "optimisers": states, "step": step, "tokens": tokens, "spent": spent}
-    torch.save(found, file.with_suffix(".new"))
+    torch.save({"model": model.state_dict(), "optimisers": states, **progress._asdict()}, file.with_suffix(".new"))
     file.with_suffix(".new").replace(file)
 
 
-def _load_checkpoint(
-    file: Path | None, model: Any, optimisers: Sequence[torch.optim.Optimizer]
-) -> tuple[int, int, float]:
-    """Load the weights and the optimisers' states from the file; return the steps, tokens and CPU seconds so far, zeros
-    if there is no file."""
+def _load_checkpoint(file: Path | None, model: Any, optimisers: Sequence[torch.optim.Optimizer]) -> Progress:
+    """Load the weights and the optimisers' states from the file, if there is one."""
     if file is None or not file.is_file():
-        return 0, 0, 0.0
+        return Progress()
     found = torch.load(file, weights_only=True)
     model.load_state_dict(found["model"])
     for optimiser, state in zip(optimisers, found["optimisers"], strict=True):
         optimiser.load_state_dict(state)
-    return found["step"], found["tokens"], found["spent"]
+    return Progress(*(found[name] for name in Progress._fields))
 
 
 class Muon(torch.optim.Optimizer):

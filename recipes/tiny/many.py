@@ -57,7 +57,7 @@ from sonde.runs.run import RunConfig, play_run, prepare_run
 
 WINDOW, WORDS = 2048, 1024
 SHAPE = learn.Shape(width=128, inner=384, layers=4, heads=4)
-PLAN = Plan(steps=9000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, muon=True)
+PLAN = Plan(steps=12000, tokens=2048, rate=4e-3, told=0.1, heard=0.2, muon=True)
 TEST_TASKS, TEST_K = 100, 2
 STRONG = 0.6
 """The share of the steps in which the strongest play alone is read. In a mixture from the beginning, half of the
@@ -293,7 +293,7 @@ def train(folder: Path, read: Sequence[Sequence[Conversation]], seed: int, steps
     trained.model.to(torch.bfloat16).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     facts = {
-        "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": steps,
+        "seed": seed, "parameters": size, "words": len(tokenizer), "phrases": len(phrases), "steps": trained.planned,
         "rows": kept, "tokens": trained.tokens, "loss": round(trained.loss, 4),
         "cpu_seconds": round(trained.cpu_seconds), "threads": torch.get_num_threads(),
     }  # fmt: skip
@@ -406,11 +406,12 @@ def main() -> None:
 def save_measurements(folder: Path) -> None:
     """Keep what was measured for the page of a paper."""
     known, rows = json.loads((folder / "model" / "training.json").read_text()), load_complete_rows(folder)
-    size = f"--steps {known['steps']} --threads {known['threads']} --tests {rows[0]['tasks']}"
-    command = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} {size} --save"
+    script = f"python recipes/tiny/many.py --to {folder} --seed {known['seed']} --threads {known['threads']}"
+    *first, last = (f"{script} --steps {steps}" for steps in known["steps"])
+    command = "; ".join([*(f"{one} --only train" for one in first), f"{last} --tests {rows[0]['tasks']} --save"])
     facts = {
         "weights": known["parameters"], "vocabulary": known["words"], "of these phrases": known["phrases"],
-        "steps": known["steps"], "tokens of a step, at most": PLAN.tokens,
+        "steps": known["steps"][-1], "tokens of a step, at most": PLAN.tokens,
         "conversations of the teachers": known["rows"], "tokens read": known["tokens"],
         "loss of the agent's tokens": known["loss"], "CPU minutes": known["cpu_seconds"] / 60,
     }  # fmt: skip

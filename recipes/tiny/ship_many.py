@@ -45,7 +45,7 @@ agent = sonde.make("agents:llm", model=model, temperature=0.7, min_p=0.0, max_ne
   rules or an answer. With words alone a network of this size read the games and won hardly any.
 - Trained from scratch on {rows:,} conversations, {tokens:,} tokens of them with a loss, in {minutes:.0f} CPU minutes
   (the training alone), seed {seed}:
-  `python recipes/tiny/many.py --to runs/tiny/many-{seed} --seed {seed} --steps {steps} --threads {threads}`.
+  `python recipes/tiny/many.py --to runs/tiny/many-{seed} --seed {seed} --threads {threads} --steps {length}`{first}.
 - The play is that of program teachers on tasks of the train split, in the real chat format: those of the other
   sonde-tiny models, half of the time at their best, and where there are none the reference agents, diluted with random
   legal answers: in half of the episodes a tenth of them, in the other half a share that is drawn for each episode. Of
@@ -109,6 +109,8 @@ def write_card(known: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> s
         reply=many.REPLY,
         window=many.WINDOW,
         minutes=known["cpu_seconds"] / 60.0,
+        length=known["steps"][-1],
+        first="".join(f", after the same with {steps}" for steps in known["steps"][:-1]),
         table=format_table(rows),
         boards=", ".join(game.name for game in GAMES if game.context == "render"),
         shorter="".join(f" {game.name} has {game.max_turns} turns." for game in GAMES if game.max_turns),

@@ -161,9 +161,10 @@ def test_the_difference_of_two_rates_is_judged_by_newcombe(recipe: SimpleNamespa
 
 
 def test_a_card_names_the_games_that_are_not_learned(recipe: SimpleNamespace) -> None:
-    known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": 10, "rows": 7, "tokens": 99,
-             "loss": 0.5, "cpu_seconds": 120, "threads": 2}  # fmt: skip
+    known = {"seed": 0, "parameters": 1_000_000, "words": 2048, "phrases": 1000, "steps": [10, 15], "rows": 7,
+             "tokens": 99, "loss": 0.5, "cpu_seconds": 120, "threads": 2}  # fmt: skip
     card = recipe.ship_many.write_card(known, [measured("maze-pairs", 0.5), measured("minesweeper-paprika", 0.12)])
+    assert "--threads 2 --steps 15`, after the same with 10." in card
     assert "plays 1 games of sonde, most of them like a novice: maze-pairs." in card and "1,000,000 parameters" in card
     assert "| maze-pairs | 0.10 [0.05, 0.15] | 0.50 [0.45, 0.55] |" in card and "| 120 | novice |" in card
     assert "Played no better than at random: minesweeper-paprika." in card

@@ -76,8 +76,8 @@ def test_all_of_them_are_small() -> None:
 
 def test_a_game_is_found_by_environment_and_preset() -> None:
     many, maze = SHIPPED["sonde-tiny-many"], SHIPPED["sonde-tiny-maze"]
-    assert many.find_game("best_arm", "small").context == "render" != many.find_game("best_arm").context
-    assert many.find_game("best_arm").preset == sonde.make("best_arm").spec.preset
+    assert many.find_game("best_arm", "small").context == "render" != many.find_game("maze").context
+    assert many.find_game("guess_my_city").preset == sonde.make("guess_my_city").spec.preset
     assert many.find_game("chess", "lmrl") == many.find_game() == many.games[0]
     assert maze.find_game("maze", "umaze") == maze.games[0]
     check_plays(many.name, "chess", "lmrl")  # its vocabulary spells any text

@@ -79,10 +79,11 @@ SHIPPED: Mapping[str, ShippedModel] = Frozen(
                 name="sonde-tiny-many", max_new_tokens=32, spells=True,
                 games=(
                     ShippedGame("maze", "pairs"),
-                    ShippedGame("best_arm", "paprika"),
+                    ShippedGame("bernoulli_bandit", "informative"),
                     ShippedGame("best_arm", "small", "render"),
                     ShippedGame("circuit_decoding", "mtp"),
                     ShippedGame("combination_lock", "psrl"),
+                    ShippedGame("guess_my_city", "paprika"),
                     ShippedGame("minesweeper", "paprika", "render"),
                     ShippedGame("twenty_questions", "small"),
                 ),
