@@ -37,7 +37,9 @@ SPEAKS = {name: model for name, model in SHIPPED.items() if not model.spells}
 
 
 def env_of(game: ShippedGame) -> Any:
-    return sonde.make(game.env, preset=game.preset)
+    """The game, as long as the model sees it whole."""
+    seen = game.context.removeprefix("last:")
+    return sonde.make(game.env, preset=game.preset, **({"max_turns": int(seen)} if seen.isdecimal() else {}))
 
 
 def agent_of(model: ShippedModel, game: ShippedGame) -> Any:
