@@ -90,25 +90,25 @@ def _make_row(folder: Path, sizes: Mapping[str, Any], arm: str, game: str, seed:
     return {"cpu_seconds": made["cpu_seconds"], **tests}
 
 
-def tabulate(found: Mapping[tuple[str, str], Sequence[Row]], name: str, k: int) -> tuple[list[str], list[list[Any]]]:
-    """What the arms win in a game: pass@1 and pass@k at temperature 1, and success at 0."""
-    columns = ["trained", "pass@1", "more than base", f"pass@{k}", "success at T=0", "more than base at T=0"]
+def tabulate_arms(found: Mapping[tuple[str, str], Sequence[Row]], k: int) -> tuple[list[str], list[list[Any]]]:
+    """What the arms win in both games: pass@1 and pass@k at temperature 1, and success at 0."""
+    columns = ["trained, tested", "pass@1", "more than base", f"pass@{k}", "success at T=0", "more than base at T=0"]
     base, rows = found["base", ""], list[list[Any]]()
-    for (arm, game), mine in found.items():
-        won = [games for row in mine for games in tabulate_wins(row, f"{name}-drawn")]
-        passed = sum(pass_at(len(games), int(sum(games)), k) for games in won) / len(won)
-        drawn, greedy = (
-            [estimate_success(mine, how), None if arm == "base" else estimate_gain(mine, base, how)]
-            for how in (f"{name}-drawn", f"{name}-greedy")
-        )
-        label = f"{arm} on {game}" if game else arm
-        rows.append([label, *map(format_estimate, drawn), round(passed, 3), *map(format_estimate, greedy)])
+    for name in ENVS:
+        for (arm, game), mine in found.items():
+            won = [games for row in mine for games in tabulate_wins(row, f"{name}-drawn")]
+            passed = sum(pass_at(len(games), int(sum(games)), k) for games in won) / len(won)
+            drawn, greedy = (
+                [estimate_success(mine, how), None if arm == "base" else estimate_gain(mine, base, how)]
+                for how in (f"{name}-drawn", f"{name}-greedy")
+            )
+            label = f"{arm} on {game}, {name}" if game else f"{arm}, {name}"
+            rows.append([label, *map(format_estimate, drawn), round(passed, 3), *map(format_estimate, greedy)])
     return columns, rows
 
 
 def main() -> None:
-    parser = common.make_parser(__doc__)
-    parser.set_defaults(model=BASE, steps=20, seeds=3)
+    parser = common.make_parser(__doc__, base=BASE, steps=20, seeds=3)
     parser.add_argument("--tests", type=int, default=96, help="held-out tasks of each game, at most (default 96)")
     parser.add_argument("--samples", type=int, default=4, help="games of every task at temperature 1 (default 4)")
     args = parser.parse_args()
@@ -120,9 +120,7 @@ def main() -> None:
     for seed in range(args.seeds):
         for arm, game in arms:
             found[arm, game].append(measure_arm(folder, sizes, arm, game, seed))
-    for name in ENVS:
-        columns, rows = tabulate(found, name, sizes["samples"])
-        common.print_rows(args, f"figure9_{name}", columns, rows)
+    common.print_rows(args, "figure9_cities", *tabulate_arms(found, sizes["samples"]))
 
 
 if __name__ == "__main__":

@@ -145,12 +145,15 @@ class Lab:
         return self.folder(arm, seed) / MODEL
 
 
-def make_parser(doc: str | None) -> argparse.ArgumentParser:
+def make_parser(
+    doc: str | None, *, base: str = BASE, steps: int = Lab.steps, seeds: int = Lab.seeds
+) -> argparse.ArgumentParser:
+    """The options of every script, with its defaults."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default=BASE, help=f"the base model, by folder or name (default {BASE})")
+    parser.add_argument("--model", default=base, help=f"the base model, by folder or name (default {base})")
     parser.add_argument("--quick", action="store_true", help="two steps, two seeds, two samples, to test that it runs")
-    parser.add_argument("--steps", type=int, default=Lab.steps, help=f"steps of 64 games each (default {Lab.steps})")
-    parser.add_argument("--seeds", type=int, default=Lab.seeds, help=f"training seeds (default {Lab.seeds})")
+    parser.add_argument("--steps", type=int, default=steps, help=f"steps of 64 games each (default {steps})")
+    parser.add_argument("--seeds", type=int, default=seeds, help=f"training seeds (default {seeds})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--save", action="store_true", help="store the table for the paper's page, in results/papers")
     parser.add_argument("--out", type=Path, default=FOLDER, help=f"the folder of rows and models (default {FOLDER})")

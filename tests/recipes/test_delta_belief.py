@@ -36,6 +36,15 @@ def test_calibration_of_the_tiny_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_both_games_are_trained_on_and_tested_in(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    rows = {row["trained, tested"]: row for row in run_recipe("cities.py", "--quick", "--json", "--out", str(tmp_path))}
+    assert len(rows) == 10 and {"base, things", "delta_belief on things, cities"} <= set(rows)
+    assert all(0.0 <= row["pass@2"] <= 1.0 for row in rows.values())
+    assert rows["base, cities"]["more than base"] == "" != rows["starpo on cities, cities"]["more than base"]
+
+
+@pytest.mark.thorough
 def test_what_the_papers_scale_would_cost() -> None:
     small, large = run_recipe("calibration.py", "--dry-run", "--only", "paper-1.7B", "paper-4B", "--tasks", "433")
     assert (small["model"], large["model"]) == ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")
