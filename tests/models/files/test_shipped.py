@@ -43,7 +43,7 @@ def env_of(game: ShippedGame) -> Any:
 
 
 def agent_of(model: ShippedModel, game: ShippedGame) -> Any:
-    backend = sonde.make("models:hf", model=model.name, max_batch=64)
+    backend = sonde.make("models:hf", model=model.name, max_batch=64, dtype="float32" if model.spells else "auto")
     budget = {"temperature": 0.7 if model.spells else 1.0, "min_p": 0.0, "max_new_tokens": model.max_new_tokens}
     return sonde.make("agents:llm", model=backend, context=game.context, **budget)
 
