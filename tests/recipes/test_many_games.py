@@ -46,7 +46,7 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     assert all(row["tasks"] * row["k"] == row["episodes"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
     assert (
-        made["rows"] == 80 + 160 * 4
+        made["rows"] == 60 + 160 * 4
         and made["phrases"] > 50
         and made["tokens"] > 0
         and made["steps"] == made["threads"] == 1

@@ -191,25 +191,25 @@ def test_every_turn_extends_the_tokens_of_the_last_one(model: ShippedModel) -> N
 @pytest.mark.thorough
 @each_game
 def test_plays_like_a_novice(model: ShippedModel, game: ShippedGame) -> None:
-    """Between the floor and the reference that the card gives."""
+    """Between the floor and the reference that the card gives; a game that it has mastered, as the reference."""
     env = env_of(game)
     rows = collect_trajectories(env, {AGENT: agent_of(model, game)}, env.tasks("test")[:100])
     wins = sum(row.outcome is not None and row.outcome.success for row in rows)
     assert all(not row.error for row in rows)
     low, high = bounds_of(model, game)
-    assert low < wins / len(rows) < high
+    assert low < wins / len(rows) <= high
     marks = [told for row in rows for turn in row.turns for told in turn.info.values()]
     unreadable = sum(mark in ("invalid", "unreadable") for mark in marks if isinstance(mark, str))
     assert unreadable <= (0.2 if model.spells else 0.02) * sum(len(row.turns) for row in rows)
 
 
 def bounds_of(model: ShippedModel, game: ShippedGame) -> tuple[float, float]:
-    """Between which success lies. One training seed of many games has wide intervals, and 100 episodes vary: of these
-    the middle of random play is the least."""
+    """Between which success lies. One training seed of many games has wide intervals, and 100 episodes vary: more than
+    the middle of random play, and no more than the upper limit of the reference."""
     facts = json.loads((model.folder / "training.json").read_text())
     if model.spells:
         row = next(row for row in facts["games"] if row["game"] == f"{game.env}-{game.preset}")
-        return row["floor"][0], row["reference"][1]
+        return row["floor"][0], row["reference"][2]
     seed_0 = facts["gate"][0]
     low, high = seed_0["floors"]["random legal play"]["success"]["high"], seed_0["top"]["success"]["low"]
     return (low if model.level == "novice" else 0.0), high  # one with a bad habit plays as it does
