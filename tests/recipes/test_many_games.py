@@ -45,12 +45,8 @@ def test_a_model_of_two_games_is_made_and_measured(tmp_path: Path) -> None:
     assert all(0.0 <= row["1.0"][0] <= 1.0 for row in rows.values())
     assert all(row["tasks"] * row["k"] == row["episodes"] == 4 for row in rows.values())
     made = json.loads((tmp_path / "model" / "training.json").read_text())
-    assert (
-        made["rows"] == 60 + 160 * 4
-        and made["phrases"] > 50
-        and made["tokens"] > 0
-        and made["steps"] == made["threads"] == 1
-    )
+    assert made["rows"] == 60 + 160 * 4 and made["phrases"] > 50 and made["tokens"] > 0
+    assert made["steps"] == [1] and made["threads"] == 1
     played = sorted((tmp_path / "play").rglob("trajectories-*"))
     before = [file.stat().st_mtime_ns for file in played]
     run("many.py", *quick, "--only", "play")
