@@ -31,6 +31,7 @@ from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.train.paprika import TINY, Paprika, PipelineResult, run_pipeline
 
 FOLDER = Path("runs/recipes/paprika")
+STAGES = ("sft", "rpo")
 SAMPLED, GREEDY = "temperature 1", "temperature 0"
 """Where every gain is shown: at 1 a model may gain by saying more often what it would say at 0 anyway."""
 
@@ -38,13 +39,15 @@ SAMPLED, GREEDY = "temperature 1", "temperature 0"
 @dataclass(frozen=True, kw_only=True)
 class Subject:
     """A model that ships with sonde, and the environment it plays: what it sees of the past, how many tokens an answer
-    may have, the number format it plays in, and what its trainings change in the presets `tiny_*`."""
+    may have, the number format it plays in, whether it writes a space before an answer in tags, and what its trainings
+    change in the presets `tiny_*`."""
 
     model: str
     env: Mapping[str, Any]
     context: str = "full"
     max_new_tokens: int = 8
     dtype: str = "auto"
+    spaced: bool = False
     changes: Mapping[str, Mapping[str, Any]] = EMPTY
 
     def make_env(self, **options: Any) -> Env[Any]:
@@ -56,9 +59,11 @@ MAZE = Subject(model="sonde-tiny-maze", env={"name": "maze", "preset": "pairs"})
 BEST_ARM = Subject(model="sonde-tiny-best_arm", env={"name": "best_arm", "preset": "small"}, context="render")
 MANY = Subject(
     model="sonde-tiny-many", env={"name": "maze", "preset": "pairs"}, max_new_tokens=64, dtype="float32",
+    spaced=True,
     changes={
         "sft": {"lr": 5e-4, "epochs": 4.0, "batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
         "rpo": {"batch_size": 8, "micro_batch": 8, "save_dtype": "float32"},
+        "grpo": {"save_dtype": "float32"},
     },
 )  # fmt: skip
 """The model of many games. Its weights are stored as bfloat16, which would round away what training changes."""
@@ -131,7 +136,8 @@ def configure(subject: Subject, b: Budget, seed: int, **changes: Any) -> Paprika
         "model": subject.model, "envs": (subject.env,), "presets": TINY, "n_tasks": b.tasks,
         "k": b.k, "temperature": 1.0, "min_p": 0.0, "tests": b.tests, "test_k": b.test_k, "test_temperature": 1.0,
         "test_min_p": 0.0, "agent": {"context": subject.context, "max_new_tokens": subject.max_new_tokens},
-        "hf": {"max_batch": 256, "dtype": subject.dtype}, "changes": subject.changes, "seed": seed,
+        "hf": {"max_batch": 256, "dtype": subject.dtype}, "seed": seed,
+        "changes": {stage: found for stage, found in subject.changes.items() if stage in changes.get("stages", STAGES)},
     }  # fmt: skip
     return Paprika(**{**given, **changes})
 

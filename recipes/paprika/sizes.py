@@ -54,8 +54,8 @@ Tests = dict[str, list[Evaluation]]
 
 def find_models(out: Path, subject: Subject, seed: int) -> dict[str, str]:
     """The models of `objectives.py`. Raises `UserError` if there are none."""
-    env = subject.env["name"]
-    models = {name: seed_folder(out, subject, seed) / part / "model" for name, part in TRAINED.items()}
+    env = str(subject.env["name"])
+    models = {name: seed_folder(out, env, seed) / part / "model" for name, part in TRAINED.items()}
     for path in models.values():
         if not (path / "config.json").is_file():
             raise UserError(

@@ -291,30 +291,42 @@ def test_smollm2_learns_from_teachers_and_goes_on(recipe: SimpleNamespace, tmp_p
 
 
 def test_report_of_objectives(recipe: SimpleNamespace) -> None:
-    env = recipe.common.MAZE.make_env()
+    """Two games were trained on, of which one was tested only by the reference, and one game was not."""
+    objectives, env = recipe.objectives, recipe.common.MAZE.make_env()
     tasks = env.tasks("test")[:12]
 
-    def play(agent: str, k: int = 2) -> Any:
+    def play(agent: str, k: int) -> Any:
         return evaluate(
             collect_trajectories(env, {AGENT: make(agent)}, tasks, Plan(k=k)), tasks=[t.id for t in tasks], k=k
         )
 
-    worse, better = play("agents:random"), play("agents:maze")
+    worse, better = ({k: play(agent, k) for k in (1, 2)} for agent in ("agents:random", "agents:maze"))
     result = {
-        "temperature 1": {"base": worse, **dict.fromkeys(recipe.objectives.METHODS, better)},
-        "temperature 0": {
-            "base": play("agents:random", 1),
-            **dict.fromkeys(recipe.objectives.METHODS, play("agents:maze", 1)),
-        },
+        at: {
+            "learned": {"base": worse[k], **dict.fromkeys(objectives.METHODS, better[k])},
+            "known": dict.fromkeys(("base", *objectives.METHODS), better[k]),
+            "other": {"base": better[k], **dict.fromkeys(objectives.METHODS, worse[k])},
+        }
+        for at, k in (("temperature 1", 2), ("temperature 0", 1))
     }
-    tables, found = recipe.objectives.report("maze", [result], {"random": worse, "reference": better})
-    rows = {row["condition"]: row for row in found["table"]}
-    assert rows["SFT"]["success"] == rows["SFT"]["success if legal"] == 1.0
-    assert rows["random"] | {"condition": "base"} == rows["base"]
-    gains = found["gains"]["GRPO"]
-    assert gains["temperature 1"].mean == pytest.approx(1.0 - rows["base"]["success"])
-    assert gains["temperature 0"].mean == pytest.approx(1.0 - result["temperature 0"]["base"].metrics["success"].mean)
-    assert len(tables) == 2 and [row[0] for row in tables[1].rows] == list(recipe.objectives.METHODS)
+    maze = recipe.common.MAZE
+    trial = objectives.Trial(maze, {"learned": maze, "known": maze}, {"other": maze}, objectives.QUICK, "two")
+    bounds = {"random": worse[2], "reference": better[2]}
+    tables = objectives.report(trial, objectives.QUICK, [result], {"learned": bounds, "known": bounds})
+    assert list(tables) == ["two", "two_gains", "two_untrained", "two_untrained_greedy"]
+    rows = {name: row for name, *row in tables["two"].rows}
+    assert len(rows) == 2 * (2 + 1 + len(objectives.METHODS))
+    assert rows["learned: SFT"][0] == rows["learned: SFT"][4] == 1.0
+    assert rows["learned: random"] == rows["learned: base"] != rows["known: base"] == rows["known: reference"]
+    start = rows["learned: base"][0]
+    gains = {name: row for name, *row in tables["two_gains"].rows}
+    assert len(gains) == 2 * len(objectives.METHODS)
+    assert [gain.mean for gain in gains["learned: GRPO"]] == [
+        pytest.approx(1.0 - start), pytest.approx(1.0 - worse[1].metrics["success"].mean)
+    ]  # fmt: skip
+    assert [gain.mean for gain in gains["known: GRPO"]] == [0.0, 0.0]
+    ((name, base, *lost),) = tables["two_untrained"].rows
+    assert (name, base) == ("other", 1.0) and [x.mean for x in lost] == [pytest.approx(start - 1.0)] * 4
 
 
 # --- run small -------------------------------------------------------------------------------------------------------
@@ -361,10 +373,11 @@ def test_a_pipeline_and_a_teacher_run_and_resume(recipe: SimpleNamespace, tmp_pa
     """Fine-tuning alone, on the model's own wins and on the teacher's; the second call finds both done."""
     size = recipe.common.Budget(tasks=8, k=3, tests=4, test_k=1, seeds=1)
     methods = ("SFT", "SFT on the teacher")
-    first, again = (recipe.objectives.run_seed(0, recipe.common.MAZE, size, tmp_path, methods) for _ in range(2))
-    assert list(first["temperature 1"]) == list(first["temperature 0"]) == ["base", *methods]
+    trial = recipe.objectives.TRIALS["maze"]
+    first, again = (recipe.objectives.run_seed(0, trial, size, tmp_path, methods) for _ in range(2))
+    assert list(first["temperature 1"]["maze"]) == list(first["temperature 0"]["maze"]) == ["base", *methods]
     for at, tests in first.items():
-        assert [e.rows for e in tests.values()] == [e.rows for e in again[at].values()]
+        assert [e.rows for e in tests["maze"].values()] == [e.rows for e in again[at]["maze"].values()]
 
 
 def test_quick_runs_have_a_folder_of_their_own(recipe: SimpleNamespace, tmp_path: Path) -> None:
