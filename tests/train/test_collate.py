@@ -48,9 +48,9 @@ def test_padded_and_packed_feed_the_same_tokens() -> None:
     items = mixed(6)
     padded = collate(items, needs=frozenset(), pad_id=0)
     packed = collate(items, needs=frozenset(), pad_id=0, packed=True)
-    mask = padded["attention_mask"].bool()
-    assert "position_ids" not in padded and "attention_mask" not in packed
     rows = item_rows(items)
+    real = torch.arange(max(map(len, rows))) < torch.tensor([[len(row)] for row in rows])
+    assert "position_ids" not in padded and padded["input_ids"].shape == real.shape
     assert packed["input_ids"].shape[1] == max(map(len, rows)) and packed["input_ids"].shape[0] < len(rows)
     flat = packed["input_ids"].flatten().tolist()
     starts = [i for i, t in enumerate(packed["position_ids"].flatten().tolist()) if t == 0]
@@ -62,7 +62,7 @@ def test_padded_and_packed_feed_the_same_tokens() -> None:
         assert padded["input_ids"].flatten()[tensors["place"]].tolist() == tensors["target"].tolist()
         assert tensors["agent_RT"].flatten()[tensors["place"]].all()
         assert len(set(tensors["place"].tolist())) == len(tensors["place"]) == tensors["agent_RT"].sum()
-    assert not (padded["keep"] & ~mask).any()
+    assert not (padded["keep"] & ~real).any()
 
 
 def test_rows_fill_lines_from_the_longest() -> None:
@@ -86,7 +86,8 @@ def test_padding_is_not_told_by_its_id() -> None:
     ended = replace(row, ids=row.ids[:-1] + array("i", [END]))
     tensors = collate([replace(short[0], rows=(ended,)), long], needs=frozenset(), pad_id=END)
     assert END in tensors["target"].tolist()
-    assert tensors["attention_mask"][0].sum() == len(ended) < tensors["attention_mask"].shape[1]
+    assert tensors["input_ids"][0].tolist() == [*ended.ids, *[END] * (tensors["input_ids"].shape[1] - len(ended))]
+    assert tensors["agent_RT"][0].sum() == ended.n_agent and len(ended) < tensors["agent_RT"].shape[1]
 
 
 def test_a_row_that_starts_with_the_agent_has_nothing_that_predicts_it() -> None:

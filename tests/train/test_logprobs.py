@@ -57,6 +57,37 @@ def test_a_neighbour_changes_nothing(packed: bool) -> None:
     assert torch.equal(a[0], b[0]) and torch.equal(a[2], b[2]) and not torch.equal(a[1], b[1])
 
 
+SMALL: dict[str, Any] = {
+    "vocab_size": 60, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 8,
+}  # fmt: skip
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "gpt2": {"vocab_size": 60, "n_embd": 32, "n_layer": 2, "n_head": 4},
+    "bloom": {"vocab_size": 60, "hidden_size": 32, "n_layer": 2, "n_head": 4},
+    "falcon": {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "alibi": True},
+    "opt": {**SMALL, "word_embed_proj_dim": 32, "ffn_dim": 48, "init_std": 0.2},
+    "gpt_neox": SMALL,
+    "mistral": {**SMALL, "sliding_window": 8},
+    "gemma3_text": {**SMALL, "sliding_window": 8},
+    "qwen3": SMALL,
+    "qwen3_moe": {**SMALL, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16},
+    "mamba": {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 4},
+}
+
+
+@each("kind", ARCHITECTURES)
+def test_no_architecture_sees_the_padding(kind: str) -> None:
+    """Padding is after a row, and no mask marks it."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **ARCHITECTURES[kind])).eval()
+    items = [sample(0, turns=6), *samples(3)[1:]]
+    found_RT = token_logprobs(model, collate(items, needs=frozenset(), pad_id=END))
+    for r, row in enumerate(item_rows(items)):
+        assert found_RT[r, : len(row)].tolist() == pytest.approx(plain(model, row), abs=1e-5)
+
+
 # --- flash attention -------------------------------------------------------------------------------------------------
 
 

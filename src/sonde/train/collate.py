@@ -1,11 +1,13 @@
 """Items to tensors: optimizer steps, forward passes, and padded or packed batches.
 
-Padded: one row per line, left-aligned, with an attention mask. Packed: as many rows end to end in a line as fit beside
-the longest, with position ids that restart at 0 with every row; given these and no attention mask, transformers (5.23,
-with sdpa or eager attention) keeps rows apart. Flash attention reads position ids only in a batch of one line, so it
-also gets the row boundaries (`cu_seq_lens`); other kernels are refused (`checks.py`). Lines are no longer than the
-longest row because sdpa and eager attention compute all pairs of a line. Objectives see the same (R, T) tensors either
-way and know nothing of packing. Agent tokens and padding are marked by fields of the rows, never by token ids.
+Padded: one row per line, left-aligned. That needs no attention mask, since a token sees only what is before it in its
+line; without a mask, kernels leave out the pairs of tokens that nothing sees, and keep none per layer. Packed: as many
+rows end to end in a line as fit beside the longest, with position ids that restart at 0 with every row; given these and
+no attention mask, transformers (5.23, with sdpa or eager attention) keeps rows apart. Flash attention reads position
+ids only in a batch of one line, so it also gets the row boundaries (`cu_seq_lens`); other kernels are refused
+(`checks.py`). Lines are no longer than the longest row because sdpa and eager attention compute all pairs of a line.
+Objectives see the same (R, T) tensors either way and know nothing of packing. Agent tokens and padding are marked by
+fields of the rows, never by token ids.
 
 `BatchSampler` shuffles the items anew every epoch from the seed and cuts them into optimizer steps. `divide_passes`
 cuts a step into forward passes so that rows of similar length meet: items are sorted by their longest row and filled
@@ -53,8 +55,8 @@ _SOME = ("reward_RT", "nth_RT", "cut_S", "shown_S")
 def collate(items: Sequence[Item], *, needs: frozenset[Need], pad_id: int, packed: bool = False) -> Tensors:
     """The tensors of these items for one forward pass.
 
-    `input_ids` with `attention_mask`, or with `position_ids`, `cu_seq_lens` (where rows begin in all lines end to end,
-    and where the last one ends) and `max_length` (of the longest row). `keep`, of the same shape, marks tokens that are
+    `input_ids`, and if `packed`, `position_ids`, `cu_seq_lens` (where rows begin in all lines end to end, and where the
+    last one ends) and `max_length` (of the longest row). `keep`, of the same shape, marks tokens that are
     followed by an agent token; `target` holds the ids of these next tokens, in order, `place` their positions in (R,
     T), counted line by line, and `temperature` those of their draws, where "sampled" is needed and not all are 1. The
     rest are the fields of `Batch`.
@@ -117,7 +119,6 @@ def empty_pass(pad_id: int) -> Tensors:
     keep = torch.tensor([[True, False]])
     return {
         "input_ids": ids,
-        "attention_mask": torch.ones_like(ids),
         "keep": keep,
         "target": ids[0, :1],
         "silent": True,
@@ -133,7 +134,6 @@ def make_batch(tensors: Tensors) -> Batch:
 def _pad_rows(ids_N: np.ndarray, keep_N: np.ndarray, real_RT: np.ndarray, pad_id: int) -> Tensors:
     return {
         "input_ids": torch.from_numpy(_lay_out_rows(ids_N, real_RT, pad_id)),
-        "attention_mask": torch.from_numpy(real_RT.astype(np.int64)),
         "keep": torch.from_numpy(_lay_out_rows(keep_N, real_RT, 0)),
     }
 

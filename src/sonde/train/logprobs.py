@@ -81,9 +81,9 @@ def token_values(model: Any, heads: Heads, tensors: Tensors) -> tuple[Tensor, di
 
 
 def _model_inputs(tensors: Tensors) -> Tensors:
-    """The model's inputs by name: padded lines with a mask, or packed ones with row boundaries."""
-    if "attention_mask" in tensors:
-        return {name: tensors[name] for name in ("input_ids", "attention_mask")}
+    """The model's inputs by name: padded lines, or packed ones with row boundaries."""
+    if "position_ids" not in tensors:
+        return {"input_ids": tensors["input_ids"]}
     begin, longest = tensors["cu_seq_lens"], tensors["max_length"]
     lengths = {"cu_seq_lens_q": begin, "cu_seq_lens_k": begin, "max_length_q": longest, "max_length_k": longest}
     return {"input_ids": tensors["input_ids"], "position_ids": tensors["position_ids"], **lengths}

@@ -446,7 +446,7 @@ def make_arguments(s: TrainSettings, model: Any) -> TrainingArguments:
 
 
 def pad_id(model: Any, tokenizer: Any) -> int:
-    """Any valid id will do: padding is marked by the mask."""
+    """Any valid id will do: nothing sees padding, which is at the end of its line."""
     candidates = [getattr(tokenizer, "pad_token_id", None), model.config.get_text_config().pad_token_id, 0]
     return next(int(i) for i in candidates if isinstance(i, int) and i >= 0)
 
