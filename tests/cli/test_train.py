@@ -304,7 +304,7 @@ def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_fir
     asked = ["train", "grpo", GAME, "--model", "model", "--out", "auto", "-o", "settings.max_steps=2"]
     dry = invoke(*asked, "--dry-run", "--eval-every", "0")
     assert dry.exit_code == 0 and not Path("auto").exists() and "held out" not in dry.stderr
-    for text in ("settings: tiny_grpo, but ", "weights, on CPU", "learns: grpo, all weights, lr ", "memory: at most ",
+    for text in ("settings: tiny_grpo, but ", "weights, on CPU", "learns: grpo, all weights, lr ", "memory: about ",
                  "8 tasks x 8 episodes a step, 2 steps, 128 episodes", "tokens: at most "):  # fmt: skip
         assert text in dry.stderr, text
     small = ["-o", "settings.batch_size=8", "-o", "online.k=4", "-o", "settings.lr=1", "--eval-every", "1"]

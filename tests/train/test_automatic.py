@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,9 +30,9 @@ from sonde.train.presets import preset
 from sonde.train.settings import LoraSettings, TrainSettings
 from tests.cases import each
 
-TINY = ModelFacts("tiny", 340_416, 3, 96, 83, 256, False)
-SMALL = ModelFacts("smollm2", 134_515_008, 30, 576, 49_152, 8192, False)
-BIG = ModelFacts("qwen", 8_190_735_360, 36, 4096, 151_936, 40_960, True)
+TINY = ModelFacts("tiny", 340_416, 3, 96, 256, 83, 256, False)
+SMALL = ModelFacts("smollm2", 134_515_008, 30, 576, 1536, 49_152, 8192, False)
+BIG = ModelFacts("qwen", 8_190_735_360, 36, 4096, 12_288, 151_936, 40_960, True)
 CPU = Device("cpu", "CPU", 8 << 30, 2)
 GPU = Device("cuda", "H200", 139 << 30, 16)
 
@@ -89,11 +90,38 @@ def test_tasks_are_held_out_of_training_unless_there_is_a_split() -> None:
 
 
 def test_memory_is_counted() -> None:
-    """By hand: 340,416 x 16 bytes, and 8192 tokens of 17 x 96 x 3 numbers and 3 x 83 logits of 4 bytes."""
+    """By hand: a layer keeps 12 x 96 + 4 x 256 = 2,176 numbers of a token, of which there are 8192, with 3 x 83 logits
+    of 4 bytes. Four times that: 3 layers, and the gradients of one."""
     settings = TrainSettings(micro_tokens=8192)
-    assert estimate_memory(TINY, settings) == 340_416 * 16 + 8192 * (17 * 96 * 3 * 4 + 12 * 83)
+    assert estimate_memory(TINY, settings) == 340_416 * 16 + 8192 * (4 * 2176 * 4 + 12 * 83)
     adapter = replace(settings, lora=LoraSettings(r=8), bf16=True)
-    assert estimate_memory(TINY, adapter) == 340_416 * 2 + 16 * 22 * 8 * 96 * 3 + 8192 * (17 * 96 * 3 * 2 + 12 * 83)
+    assert estimate_memory(TINY, adapter) == 340_416 * 2 + 16 * 22 * 8 * 96 * 3 + 8192 * (4 * 2176 * 2 + 12 * 83)
+    again = replace(settings, gradient_checkpointing=True)
+    assert estimate_memory(TINY, again) == 340_416 * 16 + 8192 * ((3 * 96 + 2 * 2176) * 4 + 12 * 83)
+
+
+def test_a_layer_keeps_what_is_counted() -> None:
+    """The numbers that a layer more keeps for the backward pass."""
+    kept = [count_kept_numbers(layers) for layers in (2, 3)]
+    assert kept[1] - kept[0] == pytest.approx(2 * 40 * (12 * 96 + 4 * 256), rel=0.15)
+
+
+def count_kept_numbers(layers: int) -> int:
+    """How many float32 numbers a pass of 2 rows of 40 tokens keeps, beside the weights."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes: dict[str, Any] = {"hidden_size": 96, "intermediate_size": 256, "num_attention_heads": 4, "vocab_size": 83}
+    model = LlamaForCausalLM(LlamaConfig(**sizes, num_hidden_layers=layers)).train()
+    own, kept = {p.data_ptr() for p in model.parameters()}, dict[int, torch.Tensor]()
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        model.model(input_ids=torch.zeros(2, 40, dtype=torch.long))
+    return sum(t.untyped_storage().nbytes() // 4 for place, t in kept.items() if place not in own)
 
 
 def test_cached_keys_and_values_are_bounded_by_what_is_played() -> None:

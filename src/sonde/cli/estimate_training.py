@@ -96,8 +96,9 @@ def describe_plan(
         f"{format_count(device.threads, 'thread')}",
         f"learns: {training.objective}, {how}, lr {settings.lr:g}, {settings.schedule}, "
         f"{'bfloat16' if settings.bf16 else 'float32'}; {format_count(settings.batch_size, 'item')} a step",
-        f"memory: at most {format_bytes(estimate_memory(model, settings))}"
-        + (f", and up to {format_bytes(kv)} of cached keys and values" if kv else ""),
+        f"memory: about {format_bytes(estimate_memory(model, settings))}"
+        + (f", up to {format_bytes(kv)} of cached keys and values" if kv else "")
+        + ", and the program",
     ]
     if not training.is_online:
         return lines

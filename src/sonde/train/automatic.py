@@ -92,13 +92,15 @@ KNOWN_RATES: Mapping[str, KnownRate] = {
 
 
 class ModelFacts(NamedTuple):
-    """What the choice needs to know about a model: its name, number of weights, layers, width and vocabulary, the
-    longest context (None: unknown), and whether its chat template can switch thinking off."""
+    """What the choice needs to know about a model: its name, number of weights, layers, width, inner width of a
+    feed-forward layer, vocabulary, the longest context (None: unknown), and whether its chat template can switch
+    thinking off."""
 
     name: str
     weights: int
     layers: int
     width: int
+    inner: int
     vocabulary: int
     window: int | None
     thinks: bool
@@ -116,12 +118,14 @@ def read_model_facts(model: str) -> ModelFacts:
         with torch.device("meta"):
             weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
     text = config.get_text_config()
+    width = int(getattr(text, "hidden_size", 1))
     template = str(getattr(load_tokenizer(model, source), "chat_template", "") or "")
     return ModelFacts(
         name=model,
         weights=weights,
         layers=int(getattr(text, "num_hidden_layers", 1)),
-        width=int(getattr(text, "hidden_size", 1)),
+        width=width,
+        inner=int(getattr(text, "intermediate_size", None) or getattr(text, "n_inner", None) or 4 * width),
         vocabulary=int(text.vocab_size),
         window=getattr(text, "max_position_embeddings", None),
         thinks="enable_thinking" in template,
@@ -259,9 +263,11 @@ def _hold_out(game: Game, split: str, most: int) -> Game:
 
 
 def estimate_memory(model: ModelFacts, settings: TrainSettings) -> int:
-    """About how many bytes training takes at most: weights with gradients and AdamW's averages, activations of one
-    forward pass, and its logits. Activations: 17 numbers a token, layer and unit of width
-    (Korthikanti et al. 2022, without those of attention), 1 with `gradient_checkpointing`."""
+    """About how many bytes training takes at most, beside the program: weights with gradients and AdamW's averages,
+    what a forward pass keeps for the backward pass, and its logits. A layer keeps 12 numbers of its width and 4 of its
+    inner width for a token, as counted in Llama and Qwen3 with sdpa attention and without packing; the gradients of a
+    layer are as many again. With `gradient_checkpointing` it keeps one width, and a layer at a time is computed again.
+    """
     number = 2 if settings.bf16 else 4
     if settings.lora is None:
         weights = BYTES_PER_WEIGHT * model.weights
@@ -269,8 +275,10 @@ def estimate_memory(model: ModelFacts, settings: TrainSettings) -> int:
         adapter = 22 * settings.lora.r * model.width * model.layers
         weights = number * model.weights + BYTES_PER_WEIGHT * adapter
     tokens = settings.micro_tokens or settings.micro_batch * (settings.max_tokens or 2048)
-    kept = 1 if settings.gradient_checkpointing else 17
-    return weights + tokens * (kept * model.width * model.layers * number + 12 * model.vocabulary)
+    layer = 12 * model.width + 4 * model.inner
+    kept = model.layers * (model.width if settings.gradient_checkpointing else layer)
+    working = (2 if settings.gradient_checkpointing else 1) * layer
+    return weights + tokens * ((kept + working) * number + 12 * model.vocabulary)
 
 
 def estimate_cache(model: ModelFacts, training: Training, rows: int) -> int:
