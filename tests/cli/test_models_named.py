@@ -56,6 +56,9 @@ def test_folders_and_names_on_the_hub_need_no_backend(tmp_path: Path) -> None:
         model_config("a/b/c", None)
     with pytest.raises(UserError, match="got 'http:m', allowed: a model to train"):
         model_to_train("http:m")
+    with pytest.raises(UserError) as caught:
+        model_to_train("sonde-tiny-maz")
+    assert "(did you mean 'sonde-tiny-maze'?)" in str(caught.value) and "http" not in str(caught.value)
 
 
 def test_an_address_belongs_to_a_model_behind_it() -> None:

@@ -120,6 +120,7 @@ def test_values_are_learned_and_played_by() -> None:
     shown = run("train", "ilql", played, "--model", "bc/model", "--out", "q", "-o", "objective.tau=0.8", *small)
     assert Path("best/command.txt").read_text().startswith("sonde train filtered_bc ")
     assert "written: q/model" in shown and Path("q/model/heads.safetensors").is_file()
+    assert f"next: sonde eval {GAME} --model bc/model -o seats.agent.model.heads=q/model\n" in shown
     told = json.loads(Path("q/data.json").read_text())
     assert told["options"]["tau"] == 0.8 and told["preset"] == "tiny_ilql"
     values = ["-o", "seats.agent.model.heads=q/model", "-o", "seats.agent.model.beta=4.0"]
@@ -131,7 +132,8 @@ def test_values_are_learned_and_played_by() -> None:
 def test_cloning_is_an_objective_with_settings() -> None:
     run("rollout", GAME, "played", "--model", "model", "-k", "2", "-o", "seats.agent.max_new_tokens=2")
     own = ["train", "bc", "played", "--model", "model", "-o", "settings.epochs=1"]
-    run(*own, "--out", "o", "--settings", "tiny_bc", "-o", "rule.top=0.5")
+    shown = run(*own, "--out", "o", "--settings", "tiny_bc", "-o", "rule.top=0.5")
+    assert f"next: sonde eval {GAME} --model o/model\n" in shown
     told = json.loads(Path("o/data.json").read_text())
     assert (told["objective"], told["preset"], told["learning"]["share"]["top"]) == ("bc", "tiny_bc", 0.5)
     assert told["items"] == 6, "the best half of all episodes, won or lost"
@@ -156,6 +158,7 @@ def test_training_with_a_critic_and_on_the_best_of_its_own_play() -> None:
     run("train", "tiny_online_filtered_bc", GAME, "--model", "model", "--out", "best", *small)
     rows = [json.loads(line) for line in Path("best/history.jsonl").read_text().splitlines()]
     assert [row["episodes"] for row in rows] == [8, 16]
+    assert not any("flat_groups" in row for row in rows), "the best are learned from, wherever they are"
 
 
 @pytest.mark.thorough

@@ -60,6 +60,15 @@ def test_time_counts_from_the_first_step_and_by_step(monkeypatch: pytest.MonkeyP
     assert "sft, step 16 of 30; 2.0 s a step, 30 s left" in str(display.__rich__().renderables[-1])  # type: ignore[attr-defined]
 
 
+def test_the_time_of_evaluations_is_told() -> None:
+    screen = StringIO()
+    display = TrainingDisplay("grpo", Console(file=screen, width=80))
+    display.show_start(0, 20)
+    display.show_step(1, 20, {"loss": 0.5, "seconds_playing": 2.0, "seconds_training": 1.0, "seconds_held_out": 4.0})
+    told = "the first step took 3.0 s; 20 take about 1 min 0 s, and every evaluation on held-out tasks 4.0 s"
+    assert told in screen.getvalue()
+
+
 def test_a_terminal_shows_table_curve_and_what_is_played() -> None:
     screen = StringIO()
     console = Console(file=screen, force_terminal=True, width=80, height=40)

@@ -16,6 +16,7 @@ from sonde.train.automatic import (
     KNOWN_RATES,
     Device,
     ModelFacts,
+    adapt_rate,
     choose_training,
     estimate_cache,
     estimate_memory,
@@ -64,6 +65,16 @@ def test_an_adapter_is_trained_where_all_weights_do_not_fit() -> None:
     assert small.settings.lora is None and big.settings.lora == LoraSettings(r=32, alpha=32.0)
     assert big.settings.lr == pytest.approx(10 * KNOWN_RATES["starpo"].at_size(BIG.weights))
     assert big.settings.gradient_checkpointing and not small.settings.gradient_checkpointing
+
+
+def test_an_adapter_that_was_asked_for_has_its_own_rate() -> None:
+    chosen = choose_training("grpo", SMALL, CPU)
+    rate, adapter = chosen.settings.lr, LoraSettings(r=8)
+    asked = replace(chosen, settings=replace(chosen.settings, lora=adapter))
+    assert adapt_rate(chosen, asked).settings.lr == pytest.approx(10 * rate)
+    assert adapt_rate(asked, chosen).settings.lr == pytest.approx(rate / 10)
+    given = replace(chosen, settings=replace(chosen.settings, lora=adapter, lr=3e-3))
+    assert adapt_rate(chosen, given) == given and adapt_rate(chosen, chosen) == chosen
 
 
 def test_play_follows_the_environment_and_the_model() -> None:

@@ -74,7 +74,7 @@ COMMANDS = (
         "sonde train grpo maze --model sonde-tiny-maze --settings tiny_grpo --out o",
     ),
     Entry(
-        TRAIN, "paprika", "train:PaprikaCommand",
+        TRAIN, "paprika", "paprika:PaprikaCommand",
         "sonde paprika maze --model sonde-tiny-maze --settings tiny --out o",
     ),
     Entry(ENVIRONMENTS, "list", "environments:ListCommand", "sonde list envs"),

@@ -61,7 +61,7 @@ def _split_spec(spec: str, option: str) -> tuple[str, str]:
         return kind, name
     if kind in names("models") and (colon or kind not in NAMED):
         return kind, name
-    if spec in fetchable_models() or Path(spec).is_dir() or _HUB_NAME.fullmatch(spec):
+    if _is_local(spec):
         return "hf", spec
     short = [*fetchable_models(), *names("models")]
     plain = ", ".join(n for n in short if n not in NAMED)
@@ -72,14 +72,22 @@ def _split_spec(spec: str, option: str) -> tuple[str, str]:
     )
 
 
+def _is_local(spec: str) -> bool:
+    """Whether this names a model that runs on this machine, without `hf:`."""
+    return spec in fetchable_models() or Path(spec).is_dir() or _HUB_NAME.fullmatch(spec) is not None
+
+
 def model_to_train(spec: str) -> str:
     """The name of a model to train, which has to be on this machine."""
-    kind, name = _split_spec(spec, "--model")
-    if kind != "hf" or not name:
-        raise UserError(
-            f"--model: got {spec!r}, allowed: a model to train: hf:NAME, {', '.join(fetchable_models())}, or a folder"
-        )
-    return name
+    kind, _, name = spec.partition(":")
+    if kind == "hf" and name:
+        return name
+    if _is_local(spec):
+        return spec
+    raise UserError(
+        f"--model: got {spec!r}{nearest_hint(spec, fetchable_models())}, allowed: a model to train: hf:NAME, "
+        f"{', '.join(fetchable_models())}, OWNER/NAME on the hub, or a folder"
+    )
 
 
 def _cached_model(model: dict[str, Json], cache: Path | None) -> dict[str, Json]:

@@ -1,36 +1,33 @@
-"""`sonde train` and `sonde paprika`: training from the command line."""
+"""`sonde train`: training from the command line."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 from typer import Argument, Option
 
 from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
-from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
+from sonde.core import AGENT, AnyPolicy, Env, UserError, build, invalid, names, unknown
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
 from sonde.models.files.shipped import SHIPPED, check_plays
 from sonde.models.remote.token_client import TokenEndpoint
-from sonde.runs.games import BESIDE, GameConfig, add_judge_seat, split_entry
-from sonde.runs.rollout import OnDone
+from sonde.runs.games import BESIDE, split_entry
 from sonde.runs.run import read_config
 from sonde.runs.store import Run
-from sonde.train import paprika
 from sonde.train.automatic import (
     Device,
     ModelFacts,
+    adapt_rate,
     choose_training,
     find_device,
     find_doubts,
@@ -40,9 +37,7 @@ from sonde.train.automatic import (
 from sonde.train.by_name import learn, learn_online
 from sonde.train.collect import Game, load_trajectories, make_games
 from sonde.train.data_files import is_data, read_records
-from sonde.train.objectives import make_objective
-from sonde.train.online.settings import OnlineSettings
-from sonde.train.paprika import PAPER, TINY, PipelineResult
+from sonde.train.objectives import find_objective, make_objective
 from sonde.train.presets import PRESETS, describe_preset
 from sonde.train.training import NEEDED, Training
 from sonde.train.training_folder import DATA
@@ -52,7 +47,6 @@ from . import options as opt
 from . import tables
 from .commands import command_line
 from .estimate import PlannedPlay, describe_speakers, print_estimate
-from .estimate_pipeline import print_pipeline_estimate
 from .estimate_training import (
     count_held_out,
     describe_early_end,
@@ -62,89 +56,21 @@ from .estimate_training import (
     print_training_data,
 )
 from .evaluate import shipped_defaults, with_seats
-from .games import (
-    Fit,
-    GameOptions,
-    check_places,
-    check_tasks_files,
-    env_config,
-    fit_overrides,
-    is_about_env,
-    override_env,
-    tasks_file_of,
-)
-from .overrides import apply_overrides, parse_assignment
-from .players import make_environment, model_config, model_seats, model_to_train
-from .progress import episode_progress
-from .terminal import out, print_result, stderr
+from .games import is_about_env
+from .overrides import parse_assignment
+from .players import model_seats, model_to_train
+from .suggest import suggest_evaluation
+from .terminal import out, stderr
 from .training_display import training_display
+from .training_options import MODEL, TrainingOptions, server_config
 from .training_overrides import PARTS, Seats, override_training
 
 FILED = (*PARTS, "env", "envs", *BESIDE)
 """What a configuration file of `sonde train` may hold."""
-MODEL = "The model to train: a name of `sonde models list`, hf:NAME, or a folder."
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TrainingOptions(GameOptions):
-    """The options that `sonde train` and `sonde paprika` share."""
-
-    folder: Annotated[Path, Option("--out", help="Folder for checkpoints, history and the trained model.")]
-    split: opt.TrainSplitOpt = None
-    config: opt.ConfigOpt = None
-    report: opt.ReportOpt = None
-    dry_run: opt.DryRunOpt = False
-    as_json: opt.JsonOpt = False
-
-    def _env_entries(self, specs: Sequence[str] | None) -> list[dict[str, Json]]:
-        """The environments of the command line, each as NAME or NAME:PRESET."""
-        return [env_config(spec, self.preset) for spec in specs or ()]
-
-    def _set_entries(
-        self, entries: Sequence[Mapping[str, Json]], seats: Mapping[str, Any], **own: Json
-    ) -> list[dict[str, Json]]:
-        """Entries of environments with the options that are about what is played: each takes what it has a place
-        for, and something that none has a place for is an error."""
-        assigned = [given for given in self.overrides or () if is_about_env(given)]
-        if self.max_turns is not None:
-            assigned.insert(0, f"env.max_turns={self.max_turns}")
-        own = {name: value for name, value in {"split": self.split, **own}.items() if value is not None}
-        envs = [add_judge_seat(split_entry(entry)[0], seats) for entry in entries]
-        check_tasks_files(self.tasks_files, envs, self.split)
-        fits = [fit_overrides(env, assigned) for env in envs] if len(envs) > 1 else [Fit(assigned)] * len(envs)
-        if len(envs) > 1:
-            check_places(fits, assigned, ())
-        return [
-            {
-                **split_entry(entry)[1], **own,
-                **({"tasks_file": file} if (file := tasks_file_of(self.tasks_files, env)) else {}),
-                **override_env(env, fit.overrides),
-            }
-            for entry, env, fit in zip(entries, envs, fits, strict=True)
-        ]  # fmt: skip
-
-    def _game_configs(
-        self, entries: Sequence[Mapping[str, Json]], beside: Mapping[str, Json], seats: Mapping[str, Any]
-    ) -> list[GameConfig]:
-        """The games of these entries. `beside` are defaults of all of them."""
-        changed = self._set_entries(entries, seats, n_tasks=self.n_tasks)
-        return [GameConfig.from_entry(entry, **{"split": "train", **beside}) for entry in changed]
-
-    def _write_report(self, runs: Sequence[Path], trainings: Sequence[Path]) -> None:
-        if self.report is not None:
-            from sonde.viewer import write_report
-
-            write_report(runs, self.report, training=trainings)
-
-    def _print(self, data: Json, table: RenderableType, *written: Path) -> None:
-        print_result(data, table, self.as_json, *written, *([self.report] if self.report else []))
-
-
-# --- sonde train -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainCommand(_TrainingOptions):
+class TrainCommand(TrainingOptions):
     """Train a model on recorded episodes (sft, rpo, ilql, ...) or while it plays (grpo, ppo, ...).
 
     Named settings such as starpo and delta_belief stand for an objective with all settings of a paper, the preset of
@@ -223,12 +149,14 @@ class TrainCommand(_TrainingOptions):
         if settings is None and known.is_online:
             envs = [game.env for game in self._make_games(filed.get("seats", {}), objective, known)]
             known = choose_training(objective, facts, device, envs)
+        preset = self._training_with_options(known)
         chosen, seats = override_training(
-            self._training_with_options(known),
+            preset,
             filed.get("seats", {}),
             [given for given in self.overrides or () if not is_about_env(given)],
             {part: value for part, value in filed.items() if part in PARTS and part != "seats"},
         )
+        chosen = adapt_rate(preset, chosen) if settings is None else chosen
         make_objective(chosen.objective, **chosen.options)  # a dry run, too, refuses options that it does not have
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False, soft_wrap=True)
         plan = _Plan(facts, device, chosen)
@@ -238,20 +166,31 @@ class TrainCommand(_TrainingOptions):
             return
         command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
         write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
-        self._write_report([], [self.folder])
+        self.write_report([], [self.folder])
         best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         data |= {"best": str(done.best)} if best else {}
         shown = Group(tables.training_table(done.history), Text(tables.explain_training(done.history), style="dim"))
-        self._print(data, shown, done.model, *best, self.folder / HISTORY)
+        self.print_outcome(data, shown, done.model, *best, self.folder / HISTORY)
         if (early := describe_early_end(chosen, done.steps)) and not self.as_json:
             out.print(early, highlight=False)
         if best and not self.as_json:
             out.print(_describe_best(self.folder, done.history), highlight=False)
-        if chosen.is_online and not seats and not self.as_json:
-            games = self._make_games(seats, objective, chosen)
-            if following := _suggest_evaluation([*best, done.model][0], games, chosen.online):
+        if not seats and not self.as_json:
+            following = self._suggest_next([*best, done.model][0], model, objective, chosen)
+            if following:
                 out.print(Text(f"next: {following}", style="dim"), soft_wrap=True)
+
+    def _suggest_next(self, trained: Path, base: str, objective: str, chosen: Training) -> str:
+        """The command that evaluates what was trained in the games that it learned from; values are evaluated with the
+        model that they were learned for."""
+        if chosen.is_online:
+            envs = [game.env for game in self._make_games({}, objective, chosen)]
+            return suggest_evaluation(str(trained), envs, chosen.online)
+        runs = [Run.load(source) for source in self.sources or () if not is_data(Path(source))]
+        envs = [build(run.config["env"]) for run in runs]
+        values = find_objective(chosen.objective).learns == "values"
+        return suggest_evaluation(base if values else str(trained), envs, chosen.learning, trained if values else None)
 
     @cached_property
     def _config_content(self) -> dict[str, Json]:
@@ -386,12 +325,12 @@ class TrainCommand(_TrainingOptions):
         if not entries:
             raise UserError(f"sources: {objective} learns from its own play; allowed: environments, or --config")
         beside = {name: filed[name] for name in BESIDE if name in filed}
-        return make_games(self._game_configs(entries, beside, seats))
+        return make_games(self.make_game_configs(entries, beside, seats))
 
     def _list_entries(self, chosen: Training) -> list[dict[str, Json]]:
         """The entries of the games: of the command line, of the file, or else the first game of a model of sonde."""
         filed = self._config_content
-        entries = self._env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
+        entries = self.list_env_entries(self.sources) or filed.get("envs") or [filed[n] for n in ("env",) if n in filed]
         entries = entries or [{"name": name} for name in [*chosen.plays][:1] if self.model in SHIPPED]
         return [chosen.fill_env(entry) for entry in entries]
 
@@ -428,33 +367,6 @@ def _describe_best(folder: Path, history: Sequence[Mapping[str, float]]) -> str:
     return f"best weights: step {best.step}, {100 * best.success:.0f} % of the held-out tasks won{start}"
 
 
-def _suggest_evaluation(model: Path, games: Sequence[Game], online: OnlineSettings) -> str:
-    """The command that evaluates a model in the games it was trained on, seen as in training; empty where options of
-    `sonde eval` do not say what was played."""
-    envs: list[str] = []
-    for env in (game.env for game in games):
-        name, preset = str(env.config["name"]), env.spec.preset
-        is_default = preset == make_environment(name, None).spec.preset
-        if make_environment(name, preset).config != env.config or (":" in name and not is_default):
-            return ""
-        envs.append(name if is_default else f"{name}:{preset}")
-    return shlex.join(["sonde", "eval", *dict.fromkeys(envs), "--model", str(model), *_player_options(online)])
-
-
-def _player_options(online: OnlineSettings) -> list[str]:
-    """The options of `sonde eval` with which a model sees and answers a game as in training."""
-    default, words = OnlineSettings(), list[str]()
-    for name in ("context", "examples", "max_new_tokens"):
-        if (value := getattr(online, name)) != getattr(default, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    words += ["--tools"] if online.tools else []
-    for place, name in (("", "system"), ("", "answer_only"), ("", "keep_thinking"), ("model.", "template")):
-        if (value := getattr(online, name)) != getattr(default, name):
-            plain = dict(value) if isinstance(value, Mapping) else value
-            words += ["-o", f"seats.agent.{place}{name}={json.dumps(plain)}"]
-    return words
-
-
 def _split_objective(name: str, settings: str | None) -> tuple[str, str | None]:
     """The objective and the settings that were asked for; the name of settings includes an objective. A name of both
     (`bc`) is the objective's."""
@@ -486,93 +398,7 @@ def _make_server(spec: str | None, base_url: str | None) -> TokenEndpoint | None
         if base_url is not None:
             raise UserError("--base-url: allowed: only with --server vllm:NAME or sglang:NAME")
         return None
-    return build(_server_config(spec, base_url))
-
-
-def _server_config(spec: str, base_url: str | None) -> dict[str, Json]:
-    config = model_config(spec, base_url, "--server")
-    if not issubclass(find(str(config["name"])), TokenEndpoint):
-        raise UserError(f"--server: got {spec!r}, allowed: vllm:NAME or sglang:NAME, which return token ids")
-    return config
-
-
-# --- sonde paprika -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaprikaCommand(_TrainingOptions):
-    """Run PAPRIKA from start to end: play, select, train, evaluate.
-
-    The same command continues where it was interrupted.
-    """
-
-    envs: Annotated[list[str] | None, Argument(help="Environments to learn from, as NAME or NAME:PRESET.")] = None
-    model: Annotated[str | None, Option(help=MODEL)] = None
-    settings: Annotated[str | None, Option(help="paper, or tiny for the models that come with sonde.")] = None
-    k: Annotated[int | None, opt.tasks_option("-k", help="Samples per task.", show_default="20, mastermind 100")] = None
-    server: Annotated[
-        str | None,
-        Option(help="Inference server that plays, with the weights of every stage: vllm:NAME, sglang:NAME."),
-    ] = None
-    player: Annotated[
-        str | None, Option(help="Another model that plays the training episodes, such as http:NAME; for one round.")
-    ] = None
-    base_url: Annotated[str | None, Option(help="Address of --server or --player.")] = None
-
-    def run(self) -> None:
-        overrides = [given for given in self.overrides or () if not is_about_env(given)]
-        values = apply_overrides(self._config_values(), overrides, names=[f.name for f in fields(paprika.Paprika)])
-        asked = paprika.Paprika.from_json(values)
-        for stage in asked.stages:
-            stderr.print(f"{stage}: {describe_preset(asked.stage_training(stage))}", highlight=False)
-        if self.dry_run:
-            print_pipeline_estimate(paprika.plan_pipeline(asked), out, self.as_json)
-            return
-        outcome = paprika.run_pipeline(asked, self.folder, watch=_stage_progress)
-        self._write_report(_evaluation_folders(outcome), _training_folders(outcome))
-        self._print(outcome.to_json(), tables.stage_table(outcome), self.folder)
-
-    def _config_values(self) -> dict[str, Json]:
-        """The configuration of the file, changed by the options that are given."""
-        if self.base_url is not None and self.player is None and self.server is None:
-            raise UserError("--base-url: allowed: only with --server or --player")
-        given: dict[str, Json] = {
-            "model": self.model and model_to_train(self.model),
-            "n_tasks": self.n_tasks,
-            "k": self.k,
-            "envs": self._env_entries(self.envs) or None,
-            "presets": None if self.settings is None else _stage_presets(self.settings),
-            "server": self.server and _server_config(self.server, self.base_url),
-            "player": self.player and model_config(self.player, self.base_url, "--player"),
-        }
-        values = read_config(self.config) if self.config else {}
-        values |= {key: value for key, value in given.items() if value is not None}
-        values = with_seats(values, model_seats(self.user, self.judge, self.user_url, self.base_url))
-        lists = {name: list(values[name]) for name in ("envs", "held_out") if values.get(name)}
-        changed = iter(
-            self._set_entries([entry for group in lists.values() for entry in group], values.get("seats", {}))
-        )
-        values |= {name: list(islice(changed, len(group))) for name, group in lists.items()}
-        return {"presets": dict(PAPER), **values}  # of which one may be changed alone
-
-
-def _stage_presets(name: str) -> dict[str, str]:
-    known = {"paper": PAPER, "tiny": TINY}
-    if name not in known:
-        raise unknown("--settings", name, known)
-    return dict(known[name])
-
-
-def _evaluation_folders(outcome: PipelineResult) -> list[Path]:
-    root = outcome.folder / "evaluation"
-    return [folder for stage in outcome.stages for folder in sorted((root / stage.name).iterdir())]
-
-
-def _training_folders(outcome: PipelineResult) -> list[Path]:
-    """The folders of its trainings, in order."""
-    return sorted(
-        (path.parent for path in outcome.folder.glob("round-*/*/history.jsonl")), key=lambda p: p.stat().st_mtime
-    )
+    return build(server_config(spec, base_url))
 
 
 # --- progress ----------------------------------------------------------------------------------------------------
@@ -597,13 +423,3 @@ def _progress_callbacks(objective: str, describe: Callable[[int], list[str]] = l
 def _describe_data(folder: Path, steps: int) -> list[str]:
     """What a training on recorded data selected, by its folder."""
     return describe_selection({**json.loads((folder / DATA).read_bytes()), "steps": steps})
-
-
-def _stage_progress(title: str, total: int, before: int) -> Any:
-    return episode_progress(title, total, before) if total else _print_stage(title)
-
-
-@contextmanager
-def _print_stage(title: str) -> Iterator[OnDone | None]:
-    stderr.print(title, highlight=False)
-    yield None

@@ -71,8 +71,11 @@ class TrainingDisplay:
             numbers = "  ".join(f"{name} {text}" for name, text in list(format_history_entry(entry).items())[:5])
             self._print(f"{self.title}: step {step} of {total}  {numbers}")
         if first:
-            left = total - self._resumed
-            self._print(f"the first step took {format_seconds(took)}; {left} take about {format_seconds(took * left)}")
+            left, held_out = total - self._resumed, entry.get("seconds_held_out")
+            more = f", and every evaluation on held-out tasks {format_seconds(held_out)}" if held_out else ""
+            self._print(
+                f"the first step took {format_seconds(took)}; {left} take about {format_seconds(took * left)}{more}"
+            )
         for problem in find_problems(self.history):
             if problem.name not in self._warned:
                 self._warned.add(problem.name)

@@ -211,6 +211,16 @@ def _choose_settings(base: TrainSettings, known: KnownRate, model: ModelFacts, d
     )
 
 
+def adapt_rate(chosen: Training, asked: Training) -> Training:
+    """The training that was asked for. Where it has an adapter that was not chosen, or none where one was, its rate is
+    that of an adapter, or of all weights, unless another rate was asked for."""
+    before, now = chosen.settings, asked.settings
+    if (before.lora is None) == (now.lora is None) or now.lr != before.lr:
+        return asked
+    factor = ADAPTER_FACTOR if before.lora is None else 1 / ADAPTER_FACTOR
+    return replace(asked, settings=replace(now, lr=float(f"{now.lr * factor:.1e}")))
+
+
 def _choose_play(base: OnlineSettings, model: ModelFacts, envs: Sequence[Env[Any]]) -> OnlineSettings:
     """Rewards, length of replies, view of the game and held-out tasks."""
     shipped = SHIPPED.get(model.name)

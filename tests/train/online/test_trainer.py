@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ENV = Asking()
 HURRY = RewardMix({"success": 1.0, "turns": -0.1})
 """Tells episodes apart that are all lost."""
-CLOCKS = ("seconds_playing", "seconds_training")
+CLOCKS = ("seconds_playing", "seconds_training", "seconds_held_out")
 
 
 def trainer(folder: Path, *, seed: int = 0, model: Any = None, games: Sequence[Game] = (), objective: Any = None,

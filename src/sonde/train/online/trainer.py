@@ -22,9 +22,10 @@ averaged weights (`weight_snapshots`). Their measurements are stored beside save
 A log entry holds means over its episodes: `success`, `score` (the environment's return), `reward` (the mixed reward of
 a game: the sum over its turns, plus once the part that stands on every turn), `turns`, the `invalid` and `repeated`
 ones among them, `unreadable`, `agent_tokens`, ..., each rewarder's arrays (`belief`, say, summed over a game),
-`flat_groups` (share of groups without signal), `episodes` so far, `seconds_playing` per rollout (including
-`seconds_measuring` for rewarders) and `seconds_training` (forward and backward) per step. The objective's own metrics
-(`ratio`, `nll`, ...) cover the samples that were computed; flat groups are skipped if they cannot matter.
+`flat_groups` (share of groups without signal, where advantages are learned from), `episodes` so far, `seconds_playing`
+per rollout (including `seconds_measuring` for rewarders), `seconds_training` (forward and backward) per step and
+`seconds_held_out` per evaluation. The objective's own metrics (`ratio`, `nll`, ...) cover the samples that were
+computed; flat groups are skipped if they cannot matter.
 
 Processes: each plays and trains on its own groups; all choose the same tasks and share the learning potentials. A run
 resumed from a checkpoint has the same tasks, worlds and random numbers as an uninterrupted one. With
@@ -297,6 +298,11 @@ class OnlineTrainer(SondeTrainer):
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _unused_metrics(self) -> set[str]:
+        """An objective without advantages learns from a group without signal, too."""
+        return set() if "advantage" in self.objective.needs else {"flat_groups"}
+
     def _roll_out(self) -> list[list[Sample]]:
         """Play one rollout; returns this process's samples for each of the next optimizer steps."""
         begun = time.perf_counter()
@@ -320,7 +326,7 @@ class OnlineTrainer(SondeTrainer):
         self._lag = measure_lag([s for group in groups for s in group.samples], self.state.global_step, most)
         self._add_metrics(self._lag)
         for group in groups:
-            self._add_metrics(group.sums)
+            self._add_metrics({name: of for name, of in group.sums.items() if name not in self._unused_metrics})
         self._add_metrics({"seconds_playing": (time.perf_counter() - begun, 1.0)})
         if self.online.keep < 1:
             groups = keep_best(groups, self.online.keep, self._from_all, rank, world)
@@ -458,8 +464,9 @@ class OnlineTrainer(SondeTrainer):
     def evaluate_held_out(self) -> HeldOut:
         """Play the held-out tasks with the current weights, and keep these if they are the best so far. Returns the
         best result."""
+        begun = time.perf_counter()
         result = self.measure_held_out()
-        self._add_metrics(describe_metrics(result))
+        self._add_metrics({**describe_metrics(result), "seconds_held_out": (time.perf_counter() - begun, 1.0)})
         if result.is_better(self.best_held_out):
             self.best_held_out = result
             self._save_best(result)
