@@ -56,6 +56,7 @@ def test_every_objective_has_settings_for_every_size(objective: str) -> None:
         for device in (CPU, GPU):
             chosen = choose_training(objective, model, device, [env])
             assert chosen.objective == objective and chosen.settings.bf16 == (device is GPU)
+            assert chosen.settings.save_dtype == ("float32" if model is TINY else "base")
             assert not [doubt for doubt in find_doubts(chosen, model) if doubt.name == "rate"]
 
 

@@ -12,6 +12,9 @@ from.
 **Adapter.** Training all weights takes 16 bytes a weight (float32 weights, gradients, AdamW's two averages). Where that
 is more than half of the memory, an adapter of rank 32 is trained instead.
 
+**Number format.** An accelerator computes in bfloat16. A small model is saved in float32, which keeps what training
+changed, whatever format its weights came in.
+
 **Play.** 8 episodes of each of 8 tasks make a step, 16 tasks on an accelerator. A win is worth 1 and all turns of a
 game together at most -0.2. A share of the training tasks is held out, and the best weights by these are kept. A model
 that thinks is told not to where replies are shorter than 1,024 tokens. A model that comes with sonde sees the game as
@@ -206,6 +209,7 @@ def _choose_settings(base: TrainSettings, known: KnownRate, model: ModelFacts, d
         lora=LoraSettings(r=32, alpha=32.0) if adapter else None,
         bf16=not device.is_cpu,
         gradient_checkpointing=model.weights >= LARGE,
+        save_dtype="float32" if model.weights <= SMALL else base.save_dtype,
         micro_tokens=tokens,
         max_tokens=min(limits) if base.max_tokens is not None else None,
     )
