@@ -292,9 +292,12 @@ def main() -> None:
 
 def choose_trial(args: Any) -> Trial:
     """The trial, with another model where `--model` names one."""
-    trial, games = TRIALS[args.of], ("games", "untrained")
-    changed = {part: {name: choose_subject(args, s) for name, s in getattr(trial, part).items()} for part in games}
-    return trial._replace(subject=choose_subject(args, trial.subject), **changed)
+    trial = TRIALS[args.of]
+    games, untrained = (
+        {name: choose_subject(args, subject) for name, subject in known.items()}
+        for known in (trial.games, trial.untrained)
+    )
+    return trial._replace(subject=choose_subject(args, trial.subject), games=games, untrained=untrained)
 
 
 if __name__ == "__main__":
