@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -58,3 +59,19 @@ def test_what_is_over_makes_room_for_what_begins(tiny_folder: Path) -> None:
     alone, _ = cost(tiny_folder, int(0.5 * nbytes), 2, 1)
     later, _ = cost(tiny_folder, int(0.5 * nbytes), 2, 4)
     assert later < 1.3 * alone
+
+
+def test_conversations_beyond_the_cache_are_told(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, with how many tokens were computed again; never where they fit or where nothing is to be kept."""
+    from sonde.models.local import engine
+
+    monkeypatch.setattr(engine, "WASTE", 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", engine.CacheWarning)
+        full, nbytes = HF(model=str(tiny_folder)), cost(tiny_folder, 1 << 30, 8, 1)[1]
+        run(_waves(full, 1))
+        assert full.stats.recomputed == 0
+        cost(tiny_folder, 0, 8, 1)
+    with pytest.warns(engine.CacheWarning, match=r"computed again, .* were new: .*kv_bytes.*--concurrency") as told:
+        cost(tiny_folder, nbytes // 4, 8, 2)
+    assert len(told) == 1

@@ -161,7 +161,8 @@ class EngineStats:
     """Counts since the model was loaded, in tokens unless stated otherwise.
 
     `needed`: prompt tokens that no earlier call of the same conversation had computed; `prefilled`: prompt tokens that
-    were computed because they were not in the cache; `padding`: columns computed only to make rows equally long.
+    were computed because they were not in the cache; `recomputed`: those of them that an earlier call of the same
+    conversation had computed; `padding`: columns computed only to make rows equally long.
     `scored` tokens got a log-probability from `Model.score`, for which `fed` tokens were computed in `passes` forward
     passes. `rewritten` counts prompts whose template changed history.
     """
@@ -169,6 +170,7 @@ class EngineStats:
     requests: int = 0
     needed: int = 0
     prefilled: int = 0
+    recomputed: int = 0
     padding: int = 0
     decoded: int = 0
     steps: int = 0
@@ -183,7 +185,7 @@ class EngineStats:
 @dataclass(frozen=True, slots=True, eq=False)
 class GenerateRequest:
     """Request to continue `ids`. An earlier call of the conversation computed `known` of them; `rewritten` as in
-    `Prompt`. Both are used for `EngineStats` only. `follows` is the `completion_hash` of the conversation's last
+    `Prompt`. Both are only counted. `follows` is the `completion_hash` of the conversation's last
     completion."""
 
     ids: array[int]

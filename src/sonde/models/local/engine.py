@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,13 @@ SHARED_MIN = 32
 
 PREFILL_TOKENS = 4096
 """Most tokens of one prefill pass."""
+
+WASTE = 1 << 16
+"""Recomputed tokens from which on the cache may be called too small."""
+
+
+class CacheWarning(UserWarning):
+    """The cache is too small for the conversations that are played at once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -121,6 +129,7 @@ class Engine:
         self._absent_V: Tensor | None = None
         self._all_tokens = False
         self._hidden: Tensor | None = None
+        self._warned = False
         if steer is not None:
             valuer.get_output_embeddings().register_forward_pre_hook(self._catch_hidden)
 
@@ -225,8 +234,23 @@ class Engine:
 
     def _make_row(self, job: _Job) -> _Row:
         request: GenerateRequest = job.tag.request
+        self._count_recomputed(request.known - job.kept)
         room = min(self.context - len(request.ids), request.sampling.max_new_tokens)
         return _Row(job.tag, request, room, GeneratedTokens(array("i"), array("f"), cached=job.kept))
+
+    def _count_recomputed(self, tokens: int) -> None:
+        """Count them, and warn once if more tokens are computed again than anew."""
+        stats = self.stats
+        stats.recomputed += max(0, tokens)
+        if stats.recomputed > max(stats.needed, WASTE) and self.slots.budget and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"models:hf: {stats.recomputed:,} tokens of past turns were computed again, {stats.needed:,} were new: "
+                f"the cache (kv_bytes, {self.slots.budget / 2**30:.1f} GiB) cannot hold all conversations played at "
+                "once; fewer at once (--concurrency) are faster",
+                CacheWarning,
+                stacklevel=2,
+            )
 
     def _compute_shared_prefixes(self, jobs: Sequence[_Job]) -> None:
         """Compute, once each, the prefixes that several jobs share and that are not cached; shorter ones first."""
