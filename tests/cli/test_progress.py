@@ -57,3 +57,25 @@ def test_a_bar_counts_what_was_there_before(terminal: bool, monkeypatch: pytest.
             done()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
     assert ("8/8" if terminal else "best_arm: eliciting: 5 of 8, 3 were there already, ") in shown
+
+
+def test_a_log_file_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line a minute at most, and no more than twenty; none about what is over at once."""
+    clock, screen = [0.0], StringIO()
+    monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=False, width=80))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: clock[0])
+
+    def work(seconds: float) -> list[str]:
+        screen.truncate(screen.seek(0))
+        with progress_module.step_progress("best_arm: eliciting", 110, 10) as done:
+            for _ in range(100):
+                clock[0] += seconds
+                done()
+        return screen.getvalue().splitlines()
+
+    assert work(0.5) == ["best_arm: eliciting: 100 of 110, 10 were there already, 50 s"]
+    slow = work(36.0)
+    assert slow[0] == "best_arm: eliciting: 16 of 110 in 3 min 36 s, 56 min 24 s left"
+    assert slow[-2] == "best_arm: eliciting: 106 of 110 in 57 min 36 s, 2 min 24 s left"
+    assert len(slow) == 17
+    assert len(work(3.0)) == 5, "one a minute, and the last"

@@ -1,4 +1,5 @@
-"""Progress on standard error: bars with the time left on a terminal, single lines elsewhere."""
+"""Progress on standard error: bars with the time left on a terminal. Elsewhere, for example in the log of a batch job,
+a line at the end, and some before it if the work is long."""
 
 from __future__ import annotations
 
@@ -20,6 +21,10 @@ from .terminal import stderr
 
 WORTH_A_LINE = 2.0
 """Seconds of work after which a line reports it, where there is no bar."""
+SILENCE = 60.0
+"""Seconds between two lines about work that goes on."""
+LINES = 20
+"""Most lines about one piece of work."""
 
 
 def _make_bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
@@ -40,13 +45,34 @@ def _print_line(line: str) -> None:
         stderr.print(line, highlight=False, soft_wrap=True)
 
 
+class _ProgressLines:
+    """The lines off a terminal while work goes on: how much is done, and about how long the rest takes."""
+
+    def __init__(self, title: str, total: int, before: int) -> None:
+        self.title, self.total, self.before = title, total, before
+        self._done = self._shown = before
+        self._begun = self._last = time.monotonic()
+
+    def advance(self, note: str = "") -> None:
+        self._done += 1
+        now, left = time.monotonic(), self.total - self._done
+        if not left or now - self._last < SILENCE or (self._done - self._shown) * LINES < self.total:
+            return
+        self._last, self._shown = now, self._done
+        took = now - self._begun
+        rest = format_seconds(took / (self._done - self.before) * left)
+        parts = [f"{self._done} of {self.total} in {format_seconds(took)}", note, f"{rest} left"]
+        _print_line(f"{self.title}: {', '.join(filter(None, parts))}")
+
+
 @contextmanager
 def episode_progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Trajectory], None]]:
     """A bar over `total` episodes, of which `before` were played earlier; call the yielded function with each new
-    trajectory. Off a terminal, one line at the end."""
+    trajectory. Off a terminal, lines (`_ProgressLines`) and one at the end."""
     ends: Counter[str] = Counter()
     errors: list[str] = []
     columns = _text_column("{task.fields[rate]}"), TimeRemainingColumn(), _text_column("{task.fields[ends]}")
+    lines = _ProgressLines(title, total, before)
     with _make_bar(*columns) as bar:
         task = bar.add_task(title, total=total, completed=before, rate="", ends="")
 
@@ -57,6 +83,7 @@ def episode_progress(title: str, total: int, before: int = 0) -> Iterator[Callab
             ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
             bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_summarise_ends(ends))
+            lines.advance(_summarise_ends(ends))
 
         yield show_episode
     if not stderr.is_terminal:
@@ -86,8 +113,8 @@ def rescore_with_progress(run: PreparedRun, folder: Path, total: int, seconds: f
 @contextmanager
 def step_progress(title: str, total: int, before: int) -> Iterator[Callable[[], None]]:
     """A bar over `total` steps, of which `before` were done earlier; call the yielded function after each. Off a
-    terminal, one line at the end."""
-    n, begun = 0, time.monotonic()
+    terminal, lines (`_ProgressLines`) and one at the end."""
+    n, begun, lines = 0, time.monotonic(), _ProgressLines(title, total, before)
     with _make_bar(TimeRemainingColumn()) as shown:
         task = shown.add_task(title, total=total, completed=before)
 
@@ -95,6 +122,7 @@ def step_progress(title: str, total: int, before: int) -> Iterator[Callable[[], 
             nonlocal n
             n += 1
             shown.advance(task)
+            lines.advance()
 
         yield advance
     earlier = f", {before} were there already" if before else ""
@@ -111,3 +139,15 @@ def stage_printer(console: Console, indent: str = "") -> Callable[[str, float | 
             console.print(f"{seconds:.1f} s", highlight=False)
 
     return show_stage
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration in at most two units.
+
+    >>> format_seconds(4.13), format_seconds(72), format_seconds(5000)
+    ('4.1 s', '1 min 12 s', '1 h 23 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds) // 60
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {round(seconds) % 60} s"

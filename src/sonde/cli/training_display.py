@@ -17,6 +17,7 @@ from rich.text import Text
 from sonde.core import Trajectory
 from sonde.train.problems import find_problems
 
+from .progress import format_seconds
 from .tables import format_history_entry, training_table
 from .terminal import stderr
 
@@ -125,18 +126,6 @@ def training_display(title: str, console: Console = stderr) -> Iterator[Training
     """Show a training while the context lasts."""
     with TrainingDisplay(title, console).draw_live() as display:
         yield display
-
-
-def format_seconds(seconds: float) -> str:
-    """A duration in at most two units.
-
-    >>> format_seconds(4.13), format_seconds(72), format_seconds(5000)
-    ('4.1 s', '1 min 12 s', '1 h 23 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes = round(seconds) // 60
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {round(seconds) % 60} s"
 
 
 # --- the curve ---------------------------------------------------------------------------------------------------
