@@ -86,10 +86,9 @@ def episode_progress(title: str, total: int, before: int = 0) -> Iterator[Callab
             lines.advance(_summarise_ends(ends))
 
         yield show_episode
-    if not stderr.is_terminal:
-        earlier = f", {before} were there already" if before else ""
-        counts = "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))
-        stderr.print(f"{title}: played {ends.total()} of {total} episodes{earlier}  {counts}".rstrip())
+    earlier = f", {before} were there already" if before else ""
+    counts = "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))
+    _print_line(f"{title}: played {ends.total()} of {total} episodes{earlier}  {counts}".rstrip())
 
 
 def _summarise_ends(ends: Counter[str]) -> str:
