@@ -91,11 +91,11 @@ class Cells(dict[str, Any]):
 def show_cell(cell: Any) -> str:
     """A cell as text: floats with three digits that count, nothing for what was not measured.
 
-    >>> show_cell(0.12345), show_cell(12.5), show_cell(None), show_cell("a")
-    ('0.123', '12.5', '', 'a')
+    >>> show_cell(0.12345), show_cell(-6.84), show_cell(12.5), show_cell(None), show_cell("a")
+    ('0.123', '-6.84', '12.5', '', 'a')
     """
     if isinstance(cell, float):
-        return f"{cell:.3f}" if abs(cell) < 10 else f"{cell:.1f}"
+        return f"{cell:.{3 if abs(cell) <= 1 else 2 if abs(cell) < 10 else 1}f}"
     return "" if cell is None else str(cell)
 
 

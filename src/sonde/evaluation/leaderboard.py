@@ -101,7 +101,7 @@ def _describe_player(player: Mapping[str, Any], trained: bool) -> str:
     if isinstance(model, Mapping):
         host = f" at {model['provider']}" if "provider" in model else ""
         how = "" if name == "llm" else f", as {name}"
-        shown = f", shown {n} example games" if (n := player.get("examples")) else ""
+        shown = f", shown {n} example game{'s' if n > 1 else ''}" if (n := player.get("examples")) else ""
         kind = "Language model trained with sonde" if trained else "Language model"
         return f"{kind}: {model.get('model', model.get('name'))}{host}{how}{shown}."
     summary = read_summary("agents", name) if name in names("agents") else ""
