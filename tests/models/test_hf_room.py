@@ -61,7 +61,7 @@ def test_what_is_over_makes_room_for_what_begins(tiny_folder: Path) -> None:
     assert later < 1.3 * alone
 
 
-def test_conversations_beyond_the_cache_are_told(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_too_small_for_the_conversations_warns(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, with how many tokens were computed again; never where they fit or where nothing is to be kept."""
     from sonde.models.local import engine
 

@@ -185,8 +185,7 @@ class EngineStats:
 @dataclass(frozen=True, slots=True, eq=False)
 class GenerateRequest:
     """Request to continue `ids`. An earlier call of the conversation computed `known` of them; `rewritten` as in
-    `Prompt`. Both are only counted. `follows` is the `completion_hash` of the conversation's last
-    completion."""
+    `Prompt`. Both are only counted. `follows` is the `completion_hash` of the conversation's last completion."""
 
     ids: array[int]
     sampling: Sampling

@@ -239,7 +239,7 @@ class Engine:
         return _Row(job.tag, request, room, GeneratedTokens(array("i"), array("f"), cached=job.kept))
 
     def _count_recomputed(self, tokens: int) -> None:
-        """Count them, and warn once if more tokens are computed again than anew."""
+        """Count tokens of past turns that had to be computed again, and warn once if they outnumber the new ones."""
         stats = self.stats
         stats.recomputed += max(0, tokens)
         if stats.recomputed > max(stats.needed, WASTE) and self.slots.budget and not self._warned:
@@ -247,7 +247,7 @@ class Engine:
             warnings.warn(
                 f"models:hf: {stats.recomputed:,} tokens of past turns were computed again, {stats.needed:,} were new: "
                 f"the cache (kv_bytes, {self.slots.budget / 2**30:.1f} GiB) cannot hold all conversations played at "
-                "once; fewer at once (--concurrency) are faster",
+                "once; play fewer at once (--concurrency), or enlarge it",
                 CacheWarning,
                 stacklevel=2,
             )
