@@ -75,6 +75,7 @@ REPLY_TOKENS = {"cellular_automata": 192}
 """Eight rules take some 140 tokens; all other answers are a word or a cell."""
 SHORT_REPLY = 24
 LEARNER = SHIPPED["sonde-tiny-habit"]
+PLAYED = LEARNER.games[0]
 TEMPERATURES = (1.0, 0.0)
 """At 1 a model may gain by sampling its most likely answer more often; what it has learned also shows at 0."""
 
@@ -132,7 +133,7 @@ def train_learner(
     folder: Path, steps: int, seed: int = 0, lr: float | None = None, callbacks: Sequence[Any] = ()
 ) -> Path:
     """GRPO with the settings that `sonde train` chooses, or at another rate; the folder of the model."""
-    env = make(LEARNER.env, preset=LEARNER.preset)
+    env = make(PLAYED.env, preset=PLAYED.preset)
     known = choose_training("grpo", read_model_facts(LEARNER.name), find_device(), [env])
     settings = replace(known.settings, folder=str(folder), max_steps=steps, seed=seed, lr=lr or known.settings.lr)
     games = hold_out_tasks([Game(env, env.tasks("train"), env.name)], known.online.eval_split)
@@ -153,10 +154,10 @@ def _test_learner(folder: Path, model: str, label: str, temperature: float, n: i
     """Test the model that trains, at temperature 1 (no truncation) or 0."""
     backend = {"name": "models:hf", "model": model, "threads": 1, "max_batch": 256}
     policy = {
-        "name": "agents:llm", "model": backend, "context": LEARNER.context, "temperature": temperature, "min_p": 0.0,
+        "name": "agents:llm", "model": backend, "context": PLAYED.context, "temperature": temperature, "min_p": 0.0,
         "max_new_tokens": LEARNER.max_new_tokens,
     }  # fmt: skip
-    env, named = {"name": LEARNER.env, "preset": LEARNER.preset}, f"{label}, temperature {temperature:g}"
+    env, named = {"name": PLAYED.env, "preset": PLAYED.preset}, f"{label}, temperature {temperature:g}"
     config = RunConfig(env=env, seats={AGENT: policy}, n_tasks=n, k=1, label=named)
     return _print_run(*_execute_run(config, folder))
 

@@ -28,14 +28,14 @@ from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.viewer.training_history import read_histories
 
 sys.path.append(str(Path(__file__).parents[1]))
-from demo import LEARNER, TEMPERATURES, train_learner
+from demo import LEARNER, PLAYED, TEMPERATURES, train_learner
 
 
 def play_tests(model: str, temperature: float, n: int) -> list[list[float]]:
     """1 or 0 for each test task."""
-    env = sonde.make(LEARNER.env, preset=LEARNER.preset)
+    env = sonde.make(PLAYED.env, preset=PLAYED.preset)
     agent = sonde.make(
-        "agents:llm", model=sonde.make("models:hf", model=model, threads=1, max_batch=256), context=LEARNER.context,
+        "agents:llm", model=sonde.make("models:hf", model=model, threads=1, max_batch=256), context=PLAYED.context,
         temperature=temperature, min_p=0.0, max_new_tokens=LEARNER.max_new_tokens,
     )  # fmt: skip
     played = collect_trajectories(env, {sonde.AGENT: agent}, env.tasks("test")[:n], Plan())
