@@ -12,7 +12,7 @@ from rich.console import Console
 
 import sonde
 import sonde.cli.progress as progress_module
-from sonde.core import Outcome
+from sonde.core import Action, Episode, Outcome
 from sonde.runs.rollout import Plan, collect_trajectories
 from sonde.runs.run import config_from, play_run, prepare_run
 
@@ -79,3 +79,29 @@ def test_a_log_file_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch
     assert slow[-2] == "best_arm: eliciting: 106 of 110 in 57 min 36 s, 2 min 24 s left"
     assert len(slow) == 17
     assert len(work(3.0)) == 5, "one a minute, and the last"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_turns_show_that_long_episodes_go_on(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, screen = [0.0], StringIO()
+    monkeypatch.setattr(progress_module, "stderr", Console(file=screen, force_terminal=terminal, width=80))
+    if not terminal:  # the bar's own thread reads the clock too
+        monkeypatch.setattr(progress_module.time, "monotonic", lambda: clock[0])
+    env = sonde.make("mastermind", length=2, digits=2)
+    running = Episode.begin(env, env.tasks("test")[0], seed=0, sample=0)
+    running = running.step(Action("11"))
+    with progress_module.episode_progress("mastermind", 50) as progress:
+        for _ in range(100):
+            clock[0] += 10.0
+            progress.show_act(running)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    if terminal:
+        assert "100 turns" in shown
+        return
+    assert shown.splitlines() == [
+        "mastermind: 0 of 50 in 1 min 0 s, 6 turns",
+        "mastermind: 0 of 50 in 3 min 0 s, 18 turns",
+        "mastermind: 0 of 50 in 7 min 0 s, 42 turns",
+        "mastermind: 0 of 50 in 15 min 0 s, 90 turns",
+        "mastermind: played 0 of 50 episodes",
+    ]

@@ -215,6 +215,15 @@ def test_no_more_episodes_run_than_asked_for() -> None:
     assert notes.running == [0, 4]
 
 
+def test_every_act_is_reported_as_it_happens(tmp_path: Path) -> None:
+    acts: list[tuple[str, int]] = []
+    run = record_plan(
+        SMALL, {AGENT: Notes(inner=sonde.make("agents:random"))}, SMALL.tasks("test")[:5], Plan(concurrency=3),
+        tmp_path / "run", on_act=lambda ep: acts.append((ep.task.id, len(ep.turns))),
+    )  # fmt: skip
+    assert sorted(acts) == sorted((t.task.id, turn + 1) for t in run for turn in range(len(t.turns)))
+
+
 @pytest.mark.filterwarnings("ignore::sonde.runs.limits.BudgetWarning")
 def test_a_spent_budget_begins_no_further_episode() -> None:
     tasks = SMALL.tasks("test")[:10]

@@ -34,7 +34,6 @@ from sonde.evaluation.suites import (
 from sonde.evaluation.trackers import check_trackers, report_evaluation
 from sonde.models.files.shipped import SHIPPED, check_plays
 from sonde.runs.games import add_judge_seat
-from sonde.runs.rollout import OnDone
 from sonde.runs.run import PreparedRun, RunConfig, config_from, count_missing, play_run, prepare_run, read_config
 from sonde.runs.store import Run
 
@@ -55,7 +54,7 @@ from .games import (
 )
 from .overrides import apply_overrides, parse_assignment
 from .players import ROLES, agent_config, agent_in_role, model_seats
-from .progress import episode_progress, rescore_with_progress
+from .progress import EpisodeProgress, episode_progress, rescore_with_progress
 from .terminal import out, print_result, print_written
 
 WHERE = ("runs", "report", "fresh", "cache", "concurrency", "processes", "on", "as_json", "dry_run")
@@ -309,13 +308,13 @@ class EvalCommand(PlayOptions):
         self.clear_if_fresh(folder)
         lacking, before, begun = count_missing(run, folder), read_seconds_played(folder), time.perf_counter()
         timed = before is not None or lacking == len(run.tasks) * run.config.k
-        with _episode_progress(run, folder) as on_done:
-            stored = play_run(run, folder, on_done=on_done)
+        with _episode_progress(run, folder) as progress:
+            stored = play_run(run, folder, on_done=progress, on_act=progress.show_act)
         evaluation = rescore_with_progress(run, folder, len(stored), time.perf_counter() - begun if lacking else 0.0)
         return evaluation, evaluation.seconds if timed else None
 
 
-def _episode_progress(run: PreparedRun, folder: Path) -> AbstractContextManager[OnDone]:
+def _episode_progress(run: PreparedRun, folder: Path) -> AbstractContextManager[EpisodeProgress]:
     total = len(run.tasks) * run.config.k
     return episode_progress(run.env.spec.name, total, total - count_missing(run, folder))
 
@@ -391,8 +390,8 @@ class RolloutCommand(PlayOptions):
             print_estimate([run], out, False)
             return
         self.clear_if_fresh(self.folder)
-        with _episode_progress(run, self.folder) as on_done:
-            stored = play_run(run, self.folder, on_done=on_done)
+        with _episode_progress(run, self.folder) as progress:
+            stored = play_run(run, self.folder, on_done=progress, on_act=progress.show_act)
         out.print(f"{len(stored)} episodes in {self.folder}", highlight=False, soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
-from sonde.core import Trajectory
+from sonde.core import AGENT, Episode, Trajectory
 from sonde.evaluation.evaluate import Evaluation
 from sonde.evaluation.run_evaluation import rescore_run
 from sonde.runs.run import PreparedRun
@@ -52,6 +52,7 @@ class _ProgressLines:
         self.title, self.total, self.before = title, total, before
         self._done = self._shown = before
         self._begun = self._last = time.monotonic()
+        self._patience = SILENCE
 
     def advance(self, note: str = "") -> None:
         self._done += 1
@@ -61,34 +62,63 @@ class _ProgressLines:
         self._last, self._shown = now, self._done
         took = now - self._begun
         rest = format_seconds(took / (self._done - self.before) * left)
-        parts = [f"{self._done} of {self.total} in {format_seconds(took)}", note, f"{rest} left"]
-        _print_line(f"{self.title}: {', '.join(filter(None, parts))}")
+        self._print(took, note, f"{rest} left")
+
+    def print_turns(self, note: str) -> None:
+        """A line if there was none for a minute, then for two, four and so on."""
+        now = time.monotonic()
+        if now - self._last >= self._patience:
+            self._last, self._patience = now, 2 * self._patience
+            self._print(now - self._begun, note)
+
+    def _print(self, took: float, *notes: str) -> None:
+        parts = [f"{self._done} of {self.total} in {format_seconds(took)}", *filter(None, notes)]
+        _print_line(f"{self.title}: {', '.join(parts)}")
+
+
+class EpisodeProgress:
+    """The progress of episodes on a bar and in lines: call it with each new trajectory, and `show_act` with running
+    episodes, which shows that long ones go on before the first has ended."""
+
+    def __init__(self, bar: Progress, title: str, total: int, before: int) -> None:
+        self.ends: Counter[str] = Counter()
+        self._turns, self._failed = 0, False
+        self._title, self._bar, self._lines = title, bar, _ProgressLines(title, total, before)
+        self._task = bar.add_task(title, total=total, completed=before, rate="", ends="")
+
+    def __call__(self, trajectory: Trajectory) -> None:
+        if trajectory.error and not self._failed:
+            self._failed = True
+            stderr.print(f"{self._title}: the first error: {trajectory.error}", highlight=False, soft_wrap=True)
+        self.ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
+        shown, ends = self._bar.tasks[0], _summarise_ends(self.ends)
+        speed = shown.finished_speed or shown.speed
+        self._bar.update(self._task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=ends)
+        self._lines.advance(ends)
+
+    def show_act(self, episode: Episode) -> None:
+        """Count the agent's turns; shown until an episode has ended."""
+        acts = episode.turns[-1].acts if episode.turns else episode.opening
+        if acts[-1].seat != AGENT:
+            return
+        self._turns += 1
+        turns = f"{self._turns} turn{'s' * (self._turns > 1)}"
+        if not self.ends:
+            self._bar.update(self._task, ends=turns)
+        self._lines.print_turns(turns)
 
 
 @contextmanager
-def episode_progress(title: str, total: int, before: int = 0) -> Iterator[Callable[[Trajectory], None]]:
-    """A bar over `total` episodes, of which `before` were played earlier; call the yielded function with each new
-    trajectory. Off a terminal, lines (`_ProgressLines`) and one at the end."""
-    ends: Counter[str] = Counter()
-    errors: list[str] = []
+def episode_progress(title: str, total: int, before: int = 0) -> Iterator[EpisodeProgress]:
+    """A bar over `total` episodes, of which `before` were played earlier. Off a terminal, lines (`_ProgressLines`) and
+    one at the end."""
     columns = _text_column("{task.fields[rate]}"), TimeRemainingColumn(), _text_column("{task.fields[ends]}")
-    lines = _ProgressLines(title, total, before)
     with _make_bar(*columns) as bar:
-        task = bar.add_task(title, total=total, completed=before, rate="", ends="")
-
-        def show_episode(trajectory: Trajectory) -> None:
-            if trajectory.error and not errors:
-                errors.append(trajectory.error)
-                stderr.print(f"{title}: the first error: {trajectory.error}", highlight=False, soft_wrap=True)
-            ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
-            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-            bar.update(task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=_summarise_ends(ends))
-            lines.advance(_summarise_ends(ends))
-
-        yield show_episode
+        progress = EpisodeProgress(bar, title, total, before)
+        yield progress
     earlier = f", {before} were there already" if before else ""
-    counts = "  ".join(f"{kind} {n}" for kind, n in sorted(ends.items()))
-    _print_line(f"{title}: played {ends.total()} of {total} episodes{earlier}  {counts}".rstrip())
+    counts = "  ".join(f"{kind} {n}" for kind, n in sorted(progress.ends.items()))
+    _print_line(f"{title}: played {progress.ends.total()} of {total} episodes{earlier}  {counts}".rstrip())
 
 
 def _summarise_ends(ends: Counter[str]) -> str:

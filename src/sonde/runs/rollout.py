@@ -49,7 +49,8 @@ from .store import Run, RunWriter, discard_unplayed
 Seats = Mapping[str, AnyPolicy]
 Key = tuple[str, int, int]
 """Identifies an episode of a run: task id, world seed, sample."""
-
+OnDone = Callable[[Trajectory], None]
+OnAct = Callable[[Episode], None]
 
 STOPS = 2
 """The rank of an episode that stops the run (`_rank`)."""
@@ -158,7 +159,7 @@ async def play_episode(env: Env[Any], policies: Seats, task: Task, *, seed: int 
     return played
 
 
-async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajectory | None:
+async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job], on_act: OnAct | None = None) -> Trajectory | None:
     """Play an episode to its end from its current state and return its record; None if the budget ran out."""
     error = ""
     try:
@@ -167,6 +168,8 @@ async def _play_on(ep: Episode, policies: Seats, meter: Meter[Job]) -> Trajector
                 return None
             ep = await play_act(ep, policies)
             meter.count_tokens((ep.turns[-1].acts if ep.turns else ep.opening)[-1].action)
+            if on_act is not None:
+                on_act(ep)
         await _finish(ep, policies)
     except WorldError as e:
         ep, error = _end_by_failure(ep, e)
@@ -199,14 +202,18 @@ async def stream_trajectories(
     plan: Plan | None = None,
     *,
     skip: Collection[Key] = frozenset(),
+    on_act: OnAct | None = None,
 ) -> AsyncGenerator[Trajectory, None]:
-    """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest."""
+    """Play `plan` over `tasks` and yield each trajectory as its episode ends. Closing the iterator cancels the rest.
+    `on_act` receives every episode after every act, except where programs fill all seats."""
     plan = plan or Plan()
     policies = fill_seats(env, policies)
     meter, breaker = Meter[Job](plan.list_jobs(tasks, skip), plan.budget), Breaker()
     programs = all(isinstance(p, ProgramPolicy) for p in policies.values())
     stream = (
-        _play_in_lockstep(env, policies, meter, plan) if programs else _play_concurrently(env, policies, meter, plan)
+        _play_in_lockstep(env, policies, meter, plan)
+        if programs
+        else _play_concurrently(env, policies, meter, plan, on_act)
     )
     with collect_garbage_rarely():
         async with aclosing(stream):
@@ -223,7 +230,7 @@ def count_tokens(trajectory: Trajectory) -> int:
 
 
 async def _play_concurrently(
-    env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan
+    env: Env[Any], policies: Seats, meter: Meter[Job], plan: Plan, on_act: OnAct | None
 ) -> AsyncGenerator[Trajectory, None]:
     """Play a fixed number of episodes concurrently, one coroutine each."""
     running: set[asyncio.Task[Trajectory | None]] = set()
@@ -231,7 +238,7 @@ async def _play_concurrently(
     try:
         while True:
             while len(running) < plan.concurrency and (job := meter.next_job()) is not None:
-                task = asyncio.create_task(_play_on(_begin_job(env, job), policies, meter))
+                task = asyncio.create_task(_play_on(_begin_job(env, job), policies, meter, on_act))
                 task.add_done_callback(ended.put_nowait)  # `asyncio.wait` would scan all running tasks each time
                 running.add(task)
             if not running:
@@ -304,9 +311,6 @@ def _act_together(episodes: list[Episode], policies: Seats) -> tuple[list[Episod
     return stepped, alone
 
 
-OnDone = Callable[[Trajectory], None]
-
-
 @check_call
 def collect_trajectories(
     env: Env[Any],
@@ -339,6 +343,7 @@ def record_plan(
     config: Mapping[str, Any] | None = None,
     *,
     on_done: OnDone | None = None,
+    on_act: OnAct | None = None,
     keep_open: bool = False,
 ) -> Run:
     """Play a plan into a run folder and return it. `config` identifies the run; by default it is the environment and
@@ -346,8 +351,8 @@ def record_plan(
 
     Finished episodes in the folder are not played again; failed and cut-off ones are. So calling this again after an
     interruption continues where it stopped, and sends requests in the form that the endpoints accepted before
-    (`models.remote.adapting`). If nothing was recorded, the folder is removed. `keep_open` as in
-    `collect_trajectories`.
+    (`models.remote.adapting`). If nothing was recorded, the folder is removed. `on_act` as in `stream_trajectories`,
+    `keep_open` as in `collect_trajectories`.
     """
     folder, full = Path(folder), fill_seats(env, policies)
     seats = {seat: policy.config for seat, policy in full.items()}
@@ -370,6 +375,7 @@ def record_plan(
                 plan,
                 run.finished_keys,
                 [run.append_trajectory, on_done, note_endpoints],
+                on_act=on_act,
                 keep_open=keep_open,
             )
 
@@ -396,12 +402,13 @@ async def _distribute(
     skip: Collection[Key],
     receivers: Sequence[OnDone | None],
     *,
+    on_act: OnAct | None = None,
     keep_open: bool = False,
 ) -> None:
     """Pass every trajectory to all receivers as it arrives. On any exit, everything is stopped and closed."""
     policies = fill_seats(env, policies)
     try:
-        async with aclosing(stream_trajectories(env, policies, tasks, plan, skip=skip)) as stream:
+        async with aclosing(stream_trajectories(env, policies, tasks, plan, skip=skip, on_act=on_act)) as stream:
             async for trajectory in stream:
                 for receive in receivers:
                     if receive is not None:

@@ -46,7 +46,7 @@ from sonde.models.remote.served_weights import saved_imprint, served_models, tie
 
 from .display_names import policy_label
 from .games import GameConfig
-from .rollout import Key, OnDone, Plan, fill_seats, record_plan
+from .rollout import Key, OnAct, OnDone, Plan, fill_seats, record_plan
 from .store import Run, discard_unplayed
 from .store.index import WRITERS
 from .task_files import warn_of_rule_user
@@ -176,16 +176,17 @@ def count_missing(run: PreparedRun, folder: Path) -> int:
     return sum(1 for _ in replace(run.config.make_plan(), share=(0, 1)).list_jobs(run.tasks, held))
 
 
-def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None) -> Run:
+def play_run(run: PreparedRun, folder: Path, *, on_done: OnDone | None = None, on_act: OnAct | None = None) -> Run:
     """Play the missing episodes with the configured number of processes; each writes its own share. A killed process is
     restarted and plays what its share still lacks. `on_done` receives the records, from other processes without their
-    acts."""
+    acts. `on_act` as in `stream_trajectories`, for the episodes of this process."""
     found = _choose_workers(run.config)
     if found is None:
         _tie_to_weights(run, folder)
         return record_plan(
-            run.env, run.policies, run.tasks, run.config.make_plan(), folder, run.resolved_config, on_done=on_done
-        )
+            run.env, run.policies, run.tasks, run.config.make_plan(), folder, run.resolved_config,
+            on_done=on_done, on_act=on_act,
+        )  # fmt: skip
     n, workers = found
     parts = [(part, folder.absolute()) for part in run.config.split_over(n)]
     try:
