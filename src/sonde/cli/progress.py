@@ -78,41 +78,46 @@ class _ProgressLines:
 
 class EpisodeProgress:
     """The progress of episodes on a bar and in lines: call it with each new trajectory, and `show_act` with running
-    episodes, which shows that long ones go on before the first has ended."""
+    episodes, so that long ones are seen to go on."""
 
     def __init__(self, bar: Progress, title: str, total: int, before: int) -> None:
         self.ends: Counter[str] = Counter()
         self._turns, self._failed = 0, False
         self._title, self._bar, self._lines = title, bar, _ProgressLines(title, total, before)
-        self._task = bar.add_task(title, total=total, completed=before, rate="", ends="")
+        self._task = bar.add_task(title, total=total, completed=before, pace="", ends="")
 
     def __call__(self, trajectory: Trajectory) -> None:
         if trajectory.error and not self._failed:
             self._failed = True
             stderr.print(f"{self._title}: the first error: {trajectory.error}", highlight=False, soft_wrap=True)
         self.ends[trajectory.outcome.kind if trajectory.outcome else "error"] += 1
-        shown, ends = self._bar.tasks[0], _summarise_ends(self.ends)
-        speed = shown.finished_speed or shown.speed
-        self._bar.update(self._task, advance=1, rate=f"{speed:.1f}/s" if speed else "", ends=ends)
+        ends = _summarise_ends(self.ends)
+        self._bar.update(self._task, advance=1, pace=self._pace, ends=ends)
         self._lines.advance(ends)
 
     def show_act(self, episode: Episode) -> None:
-        """Count the agent's turns; shown until an episode has ended."""
+        """Count the agent's turns."""
         acts = episode.turns[-1].acts if episode.turns else episode.opening
-        if acts[-1].seat != AGENT:
-            return
-        self._turns += 1
-        turns = f"{self._turns} turn{'s' * (self._turns > 1)}"
-        if not self.ends:
-            self._bar.update(self._task, ends=turns)
-        self._lines.print_turns(turns)
+        if acts[-1].seat == AGENT:
+            self._turns += 1
+            self._bar.update(self._task, pace=self._pace)
+            self._lines.print_turns(self._pace)
+
+    @property
+    def _pace(self) -> str:
+        """The turns of a model, or the episodes per second of programs."""
+        if self._turns:
+            return f"{self._turns} turn{'s' * (self._turns > 1)}"
+        shown = self._bar.tasks[0]
+        speed = shown.finished_speed or shown.speed
+        return f"{speed:.1f}/s" if speed else ""
 
 
 @contextmanager
 def episode_progress(title: str, total: int, before: int = 0) -> Iterator[EpisodeProgress]:
     """A bar over `total` episodes, of which `before` were played earlier. Off a terminal, lines (`_ProgressLines`) and
     one at the end."""
-    columns = _text_column("{task.fields[rate]}"), TimeRemainingColumn(), _text_column("{task.fields[ends]}")
+    columns = _text_column("{task.fields[pace]}"), TimeRemainingColumn(), _text_column("{task.fields[ends]}")
     with _make_bar(*columns) as bar:
         progress = EpisodeProgress(bar, title, total, before)
         yield progress
