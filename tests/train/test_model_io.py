@@ -14,8 +14,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from sonde.core import UserError
-from sonde.train.automatic import read_model_facts
 from sonde.train.model_io import (
     attach_adapter,
     base_dtype,
@@ -118,15 +116,6 @@ def test_frozen_weights_are_rounded_and_buffers_are_not() -> None:
     assert {p.dtype for p in adapted.parameters() if p.requires_grad} == {torch.float32}
     plain = adapted.get_base_model()
     assert plain.get_input_embeddings().weight is plain.get_output_embeddings().weight
-
-
-def test_an_adapter_is_no_model_to_begin_with(tmp_path: Path) -> None:
-    """As training saves one (`best`, `adapter` and checkpoints), with a tokenizer."""
-    pytest.importorskip("peft")
-    save_folder(attach_adapter(tiny_model(), LoraSettings(r=2), seed=0), tiny_tokenizer(), tmp_path)
-    for load in (load_model, read_model_facts):
-        with pytest.raises(UserError, match=r"is an adapter of .* allowed: a whole model, as a training saves with"):
-            load(str(tmp_path))
 
 
 def test_the_same_format_is_no_copy() -> None:

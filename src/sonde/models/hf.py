@@ -35,8 +35,8 @@ from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from .files import fetch
-from .files.hub import load_tokenizer, locate_model, report_loading_errors
-from .files.saving import hide_progress_bars
+from .files.hub import locate_model, report_loading_errors
+from .files.loading import load_causal_model, load_tokenizer
 from .files.weights import model_fingerprint
 from .local.batching import EngineStats, GenerateRequest, ScoreRequest, completion_hash
 
@@ -300,25 +300,22 @@ def _load_by_name(hf: HF) -> _LoadedModel:
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    source = locate_model(hf.model, hf.revision)
+    commit = locate_model(hf.model, hf.revision).commit
     actual = _check_weights(hf.model, hf.weights)
-    tokenizer = load_tokenizer(hf.model, source, revision=hf.revision)
+    tokenizer = load_tokenizer(hf.model, hf.revision)
     model = _load_module(hf, hf.model, hf.revision)
-    commit = source.commit or str(getattr(model.config, "_commit_hash", None) or "")
+    commit = commit or str(getattr(model.config, "_commit_hash", None) or "")
     return _build_engine(hf, model, tokenizer, actual or commit)
 
 
 def _load_module(hf: HF, name: str, revision: str | None) -> Any:
     """Load the model of this name to the device."""
     import torch
-    from transformers import AutoModelForCausalLM
 
-    source = locate_model(name, revision)
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
-    options: dict[str, Any] = {"revision": revision, "local_files_only": source.local}
-    with report_loading_errors(name), hide_progress_bars():
-        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype=dtype, **options)
+    model = load_causal_model(name, revision, dtype=dtype)
+    with report_loading_errors(name):
         return model.to(device).eval()
 
 

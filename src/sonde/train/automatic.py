@@ -32,7 +32,8 @@ from typing import Any, NamedTuple
 
 from sonde.core import Env, invalid
 from sonde.core.types import Json
-from sonde.models.files.hub import check_whole_model, load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.hub import report_loading_errors
+from sonde.models.files.loading import load_config, load_tokenizer
 from sonde.models.files.shipped import SHIPPED
 
 from .collect import Game
@@ -112,17 +113,14 @@ class ModelFacts(NamedTuple):
 def read_model_facts(model: str) -> ModelFacts:
     """Facts of a model by name or folder. Reads the configuration and the tokenizer, no weights."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM
 
-    source = locate_model(model)
-    check_whole_model(model, source)
-    with report_loading_errors(model):
-        config: Any = AutoConfig.from_pretrained(source.path, local_files_only=source.local)
-        with torch.device("meta"):
-            weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
+    config = load_config(model)
+    with report_loading_errors(model), torch.device("meta"):
+        weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
     text = config.get_text_config()
     width = int(getattr(text, "hidden_size", 1))
-    template = str(getattr(load_tokenizer(model, source), "chat_template", "") or "")
+    template = str(getattr(load_tokenizer(model), "chat_template", "") or "")
     return ModelFacts(
         name=model,
         weights=weights,

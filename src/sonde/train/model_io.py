@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import copy
 import shutil
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,15 @@ from safetensors import safe_open
 from sonde._util.extras import require_extra
 from sonde.core.errors import UserError
 from sonde.core.seeding import derive
-from sonde.models.files.hub import check_whole_model, load_tokenizer, locate_model, report_loading_errors
+from sonde.models.files.hub import report_loading_errors
+from sonde.models.files.loading import (
+    hide_peft_warnings,
+    load_causal_model,
+    load_config,
+    load_tokenizer,
+    locate_parts,
+    merge_adapter_in_place,
+)
 from sonde.models.files.saving import hide_progress_bars, report_full_disk
 
 from .settings import LoraSettings
@@ -58,8 +65,7 @@ def attach_adapter(model: Any, settings: LoraSettings, seed: int, *, bf16: bool 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive(seed, "train", "lora") >> 1)
         try:
-            with warnings.catch_warnings():  # peft 0.21 uses an outdated name of transformers 5.23
-                warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
+            with hide_peft_warnings():
                 wrapped = peft.get_peft_model(model, config)
         except ValueError as error:
             raise UserError(f"lora: targets: got {settings.targets!r}: {error}") from error
@@ -89,26 +95,15 @@ def merge_adapter(model: Any) -> Any:
     saved; the model itself where there is no adapter."""
     if not has_adapter(model):
         return model
-    copied = copy.deepcopy(model).float()
-    _untie_adapted_head(copied)
-    return copied.merge_and_unload()
-
-
-def _untie_adapted_head(model: Any) -> None:
-    """Give an output head with an adapter weights of its own, where it shares those of the embeddings: else merging the
-    adapter into the head would change the embeddings, too."""
-    plain = model.get_base_model()
-    inner, head = plain.get_input_embeddings(), getattr(plain.get_output_embeddings(), "base_layer", None)
-    if head is not None and head.weight is getattr(inner, "base_layer", inner).weight:
-        head.weight = torch.nn.Parameter(head.weight.detach().clone(), requires_grad=False)
-        plain.config.get_text_config().tie_word_embeddings = plain.config.tie_word_embeddings = False
+    return merge_adapter_in_place(copy.deepcopy(model).float())
 
 
 def save_folder(model: Any, tokenizer: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
     """Save weights as the model holds them (an adapter alone where there is one), configuration, tokenizer and
     template. `weights`: the full weights, where the model holds only shards."""
+    alone = {"save_embedding_layers": False} if has_adapter(model) else {}  # its base has them
     with hide_progress_bars(), report_full_disk(folder):
-        model.save_pretrained(folder, state_dict=weights)
+        model.save_pretrained(folder, state_dict=weights, **alone)
         if tokenizer is not None:
             tokenizer.save_pretrained(folder)
 
@@ -184,15 +179,11 @@ def convert_folder(folder: Path, dtype: torch.dtype) -> None:
 
 def load_model(name: str) -> tuple[Any, Any]:
     """Load module (in float32) and tokenizer for training: a folder, a name listed by `sonde models list`, or a hub
-    name. The module is marked with its stored format, in which it is saved again."""
+    name; an adapter merged into its base. The module is marked with the stored format of the whole model, in which it
+    is saved again."""
     require_extra("training", *NEEDED)
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    source = locate_model(name)
-    check_whole_model(name, source)
-    options: dict[str, Any] = {"local_files_only": source.local}
-    tokenizer = load_tokenizer(name, source)
-    with report_loading_errors(name), hide_progress_bars():
-        stored = stored_dtype(source.path, AutoConfig.from_pretrained(source.path, **options))
-        model: Any = AutoModelForCausalLM.from_pretrained(source.path, dtype="float32", **options)
-    return mark_stored_dtype(model, stored), tokenizer
+    tokenizer = load_tokenizer(name)
+    base, _ = locate_parts(name)
+    with report_loading_errors(name):
+        stored = stored_dtype(base.source.path, load_config(name))
+    return mark_stored_dtype(load_causal_model(name, dtype="float32"), stored), tokenizer

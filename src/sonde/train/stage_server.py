@@ -24,12 +24,11 @@ from sonde._util.frozen import thaw
 from sonde.core import AGENT, AnyPolicy, UserError, build, run_sync
 from sonde.core.types import EMPTY, Json
 from sonde.models.files.hub import locate_model
+from sonde.models.files.loading import ADAPTER_CONFIG
 from sonde.models.remote.served_weights import make_weight_probe, served_models, tie_weights
 from sonde.models.remote.token_client import TokenEndpoint
 
 from .online.off_policy import Agreement
-
-ADAPTER_CONFIG = "adapter_config.json"
 
 
 class StageServer:

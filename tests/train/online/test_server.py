@@ -313,6 +313,23 @@ def test_another_model_is_noticed_before_anything_is_played(tmp_path: Path, fold
     assert not (tmp_path / "b" / "episodes").exists()
 
 
+def test_an_adapter_of_an_adapter_is_not_for_a_server(tmp_path: Path, folder: Path) -> None:
+    """It would be added to another model than the one it is trained on."""
+    from sonde.train.model_io import attach_adapter, load_model, save_folder
+    from sonde.train.online.trainer import OnlineTrainer
+
+    first = attach_adapter(load_model(str(folder))[0], LoraSettings(r=2), seed=1)
+    save_folder(first, tiny_tokenizer(WORDS), tmp_path / "first")
+    model, tokenizer = load_model(str(tmp_path / "first"))
+    settings = TrainSettings(folder=str(tmp_path / "t"), batch_size=8, max_steps=1, lora=LoraSettings(r=2))
+    playing = OnlineSettings(k=4, rewards=HURRY, max_new_tokens=3)
+    games = [Game(ENV, ENV.tasks("train"), "asking")]
+    with VllmDouble(str(folder)) as double, pytest.raises(UserError, match="a server adds one adapter to its model"):
+        OnlineTrainer(
+            model, GRPO(), games, settings, playing, tokenizer=tokenizer, server=server(double, "vllm")
+        ).train()
+
+
 def test_lock_step_is_left_and_that_is_said(tmp_path: Path, folder: Path) -> None:
     with VllmDouble(str(folder)) as double:
         with pytest.warns(EngineWarning, match="online: lock_step is off: a server makes its batches itself"):

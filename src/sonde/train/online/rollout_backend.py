@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sonde.agents.llm import LLM, SHOWN
-from sonde.core import Model, Sampling, Trajectory, invalid, run_sync
+from sonde.core import Model, Sampling, Trajectory, UserError, invalid, run_sync
+from sonde.models.files.loading import holds_adapter
 from sonde.models.hf import HF
 from sonde.models.remote.served_weights import make_weight_probe
 from sonde.models.remote.token_client import TokenEndpoint
@@ -107,6 +108,11 @@ class ServerBackend:
     def for_trainer(cls, trainer: Any, server: TokenEndpoint) -> ServerBackend:
         """The backend of a trainer, whose first process talks to the server."""
         module, wait = trainer.accelerator.unwrap_model(trainer.model), trainer.accelerator.wait_for_everyone
+        if has_adapter(module) and holds_adapter(module):
+            raise UserError(
+                "online: server: an adapter is trained on a model that is itself an adapter, and a server adds one "
+                "adapter to its model; allowed: a whole model, as a training saves in `model`, or settings.lora=null"
+            )
         main = trainer.is_world_process_zero()
         return cls(
             server, trainer.online, module, trainer.tokenizer, trainer.folder, main, wait, trainer.hf,
