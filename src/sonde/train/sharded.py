@@ -36,6 +36,7 @@ from transformers import Trainer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from sonde.core.errors import StoreError, UserError, invalid
+from sonde.models.files.loading import hide_peft_warnings
 
 from .model_io import has_adapter
 from .settings import TrainSettings
@@ -196,7 +197,8 @@ class ShardedTrainer(Trainer):
         if self.settings.shard:
             state_dict = full_weights(self.model)
         if self.args.should_save:
-            super()._save(output_dir, state_dict)
+            with hide_peft_warnings():
+                super()._save(output_dir, state_dict)
 
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
         if not self.settings.shard:

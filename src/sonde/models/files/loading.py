@@ -99,15 +99,17 @@ def _add_adapter(module: Any, adapter: Located) -> Any:
     path = adapter.source.path
     with hide_peft_warnings():
         merged = merge_adapter_in_place(PeftModel.from_pretrained(module, path, **adapter.options))
-    merged.name_or_path = path  # what a further adapter names as its base
+    merged.name_or_path = str(Path(path).absolute()) if adapter.source.local else path  # the base of further adapters
     setattr(merged, _MERGED, True)
     return merged
 
 
 @contextmanager
 def hide_peft_warnings() -> Iterator[None]:
-    """Hide that peft 0.21 uses an outdated name of transformers 5.23."""
+    """Hide that peft 0.21 uses an outdated name of transformers 5.23, and that the base of an adapter may be an adapter
+    itself."""
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Could not find a config file in", UserWarning)
         warnings.filterwarnings("ignore", r"`is_gradient_checkpointing` is deprecated", FutureWarning)
         yield
 
