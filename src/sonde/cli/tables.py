@@ -403,6 +403,10 @@ _HISTORY_COLUMNS: Mapping[str, tuple[str, str]] = {
     "success": ("won %", "percent"),
     "held_out": ("held out %", "percent"),
     "reward": ("reward", ".3g"),
+    "belief": ("ΔBelief", ".3g"),
+    "probability_gain": ("Δp(truth)", ".3g"),
+    "exact_gain": ("bits", ".3g"),
+    "truth_gain": ("truth bits", ".3g"),
     "turns": ("turns", ".1f"),
     "unreadable": ("unreadable %", "percent"),
     "cut": ("cut %", "percent"),
@@ -422,7 +426,11 @@ _HISTORY_COLUMNS: Mapping[str, tuple[str, str]] = {
 and the report have all metrics."""
 _HISTORY_LEGEND: Mapping[str, str] = {
     "won %": "episodes of this step won", "held out %": "held-out tasks won",
-    "reward": "per episode, as it is trained on", "unreadable %": "episodes ended by an unreadable answer",
+    "reward": "per episode, as it is trained on",
+    "ΔBelief": "change of the model's log-belief in the truth per episode, as shaped, before its weight",
+    "Δp(truth)": "change of the probability of the truth per episode, as shaped, before its weight",
+    "bits": "information gained per episode, as shaped", "truth bits": "those about the truth",
+    "unreadable %": "episodes ended by an unreadable answer",
     "cut %": "replies at the limit of tokens", "context full %": "episodes ended by a full context",
     "flat %": "tasks whose episodes all had the same reward, which teaches nothing",
     "in order %": "pairs whose better episode has the greater implied reward",
