@@ -62,7 +62,7 @@ def test_eval_and_rollout_share_their_options() -> None:
         (
             "train",
             TrainCommand(objective="sft", sources=["r"], model="m", folder=Path("o"), encode=True),
-            "sonde train sft r --out o --model m --encode",
+            "sonde train sft r --model m --out o --encode",
         ),
     ],
 )

@@ -72,6 +72,8 @@ RANDOM = ["eval", "mastermind", "--agent", "random", "-n", "1"]
         (["report", "."], ".: no evaluation.json"), (["report"], "folders"),
         (["export", "a", "b"], "a is not a run folder (it does not exist)"),
         (["rescore", "a"], "a is not a run folder"),
+        (["train", "sft", "runs/a", "--model", "smollm2"], "sources: got 'runs/a', allowed: an existing file"),
+        (["train", "grpo", "wordel", "--model", "smollm2"], "unknown name 'wordel' (did you mean 'wordle'?)"),
         (["rollout", "mastermind"], "folder"), (["play", "masterminf"], "did you mean 'mastermind'"),
         (["play", "mastermind", "--task", "500"], "--task: got 500, allowed: 0 to 499"),
         (["models", "fetch", "gpt"], "weights: unknown name 'gpt'; known: smollm2"), (["evil"], "evil"),

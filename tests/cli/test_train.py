@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -303,10 +304,12 @@ def _history(folder: str) -> list[dict[str, float]]:
 
 
 def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_first_episode() -> None:
-    """No settings are asked for. Two steps, since a test has no time for all; the start is held out, too."""
-    asked = ["train", "grpo", GAME, "--model", "model", "--out", "auto", "-o", "settings.max_steps=2"]
+    """Neither settings nor a folder are asked for. Two steps, since a test has no time for all."""
+    asked = ["train", "grpo", GAME, "--model", "model", "-o", "settings.max_steps=2"]
     dry = invoke(*asked, "--dry-run", "--eval-every", "0")
-    assert dry.exit_code == 0 and not Path("auto").exists() and "held out" not in dry.stderr
+    (folder,) = re.findall("^folder: (.*)$", dry.stderr, re.MULTILINE)
+    assert folder == f"runs/grpo-{GAME.replace(':', '-')}--model"
+    assert dry.exit_code == 0 and not Path("runs").exists() and "held out" not in dry.stderr
     for text in ("settings: tiny_grpo, but ", "weights, on CPU", "learns: grpo, all weights, lr ", "memory: about ",
                  "8 tasks x 8 episodes a step, 2 steps, 128 episodes", "tokens: at most "):  # fmt: skip
         assert text in dry.stderr, text
@@ -316,11 +319,11 @@ def test_without_settings_they_are_chosen_and_the_plan_is_printed_before_the_fir
     plan, played = result.stderr.split("grpo: held-out tasks: ", 1)
     assert "warning: lr 1 is that of a smaller model; for " in plan and "every step, " in plan
     assert "grpo: play: 2 of 8 episodes, " in played and "the first step took " in played
-    first, last = _history("auto")
+    first, last = _history(folder)
     assert 0.0 <= first["held_out_start"] <= 1.0 and "held_out_start" not in last and "cut" in last
-    assert json.loads(Path("auto/best.json").read_text())["step"] in (0, 1, 2)
+    assert json.loads(Path(folder, "best.json").read_text())["step"] in (0, 1, 2)
     command = result.stdout.split("next: sonde ")[1].split()
-    assert command[:4] == ["eval", GAME, "--model", "auto/best"]
+    assert command[:4] == ["eval", GAME, "--model", f"{folder}/best"]
     assert "episodes" in run(*command, "--dry-run", "-n", "1")
 
 

@@ -50,6 +50,7 @@ class PaprikaCommand(TrainingOptions):
         str | None, Option(help="Another model that plays the training episodes, such as http:NAME; for one round.")
     ] = None
     base_url: Annotated[str | None, Option(help="Address of --server or --player.")] = None
+    folder: Annotated[Path, Option("--out", help="Folder for episodes, trainings, evaluations and models.")]
 
     def run(self) -> None:
         overrides = [given for given in self.overrides or () if not is_about_env(given)]

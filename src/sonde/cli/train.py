@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,10 +17,12 @@ from typer import Argument, Option
 
 from sonde._util.extras import require_extra
 from sonde._util.folders import write_atomically
-from sonde.core import AGENT, AnyPolicy, Env, UserError, build, invalid, names, unknown
+from sonde.core import AGENT, AnyPolicy, Env, UserError, build, find, invalid, names, unknown
+from sonde.core.errors import nearest_hint
 from sonde.core.types import Json
 from sonde.models.files.saving import COMMAND, read_command
 from sonde.models.files.shipped import SHIPPED, check_plays
+from sonde.models.files.weights import short_name
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.games import BESIDE, split_entry
 from sonde.runs.run import read_config
@@ -56,7 +59,7 @@ from .estimate_training import (
     print_training_data,
 )
 from .evaluate import shipped_defaults, with_seats
-from .games import is_about_env
+from .games import env_and_preset, is_about_env
 from .overrides import parse_assignment
 from .players import model_seats, model_to_train
 from .suggest import suggest_evaluation
@@ -67,6 +70,8 @@ from .training_overrides import PARTS, Seats, override_training
 
 FILED = (*PARTS, "env", "envs", *BESIDE)
 """What a configuration file of `sonde train` may hold."""
+MOST_NAMED = 4
+"""Sources in the name of a training's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +90,15 @@ class TrainCommand(TrainingOptions):
         ),
     ]
     model: Annotated[str, Option(help=MODEL)]
+    folder: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            help="Folder for checkpoints, history and the trained model. Default: in runs/, named after the objective, "
+            "the sources and the model.",
+            show_default=False,
+        ),
+    ] = None
     sources: Annotated[
         list[str] | None,
         Argument(
@@ -136,6 +150,7 @@ class TrainCommand(TrainingOptions):
         require_extra("training", *NEEDED)
         if settings is not None and settings not in PRESETS:
             raise unknown("--settings", settings, PRESETS, see="sonde list settings")
+        self._check_existence()
         stderr.print(f"reading {model}", highlight=False, soft_wrap=True)  # importing torch takes seconds
         facts, device = read_model_facts(model), find_device()
         known = (
@@ -159,23 +174,26 @@ class TrainCommand(TrainingOptions):
         chosen = adapt_rate(preset, chosen) if settings is None else chosen
         make_objective(chosen.objective, **chosen.options)  # a dry run, too, refuses options that it does not have
         stderr.print(f"settings: {describe_preset(chosen)}", highlight=False, soft_wrap=True)
+        stderr.print(f"folder: {self.training_folder}", highlight=False, soft_wrap=True)
         plan = _Plan(facts, device, chosen)
         learn_from = self._learn_online if chosen.is_online else self._learn_offline
         done = learn_from(plan, seats, objective)
         if done is None:
             return
-        command = command_line("train", self, without=("report", "fresh", "resume", "as_json"))
-        write_atomically(self.folder / COMMAND, " && ".join(filter(None, (read_command(model), command))) + "\n")
-        self.write_report([], [self.folder])
+        described = replace(self, folder=self.training_folder)
+        command = command_line("train", described, without=("report", "fresh", "resume", "as_json"))
+        commands = " && ".join(filter(None, (read_command(model), command)))
+        write_atomically(self.training_folder / COMMAND, f"{commands}\n")
+        self.write_report([], [self.training_folder])
         best = [] if done.best is None else [done.best]
         data = {"model": str(done.model), "steps": done.steps, "last": done.history[-1]}
         data |= {"best": str(done.best)} if best else {}
         shown = Group(tables.training_table(done.history), Text(tables.explain_training(done.history), style="dim"))
-        self.print_outcome(data, shown, done.model, *best, self.folder / HISTORY)
+        self.print_outcome(data, shown, done.model, *best, self.training_folder / HISTORY)
         if (early := describe_early_end(chosen, done.steps)) and not self.as_json:
             out.print(early, highlight=False)
         if best and not self.as_json:
-            out.print(_describe_best(self.folder, done.history), highlight=False)
+            out.print(_describe_best(self.training_folder, done.history), highlight=False)
         if not seats and not self.as_json:
             following = self._suggest_next([*best, done.model][0], model, objective, chosen)
             if following:
@@ -191,6 +209,17 @@ class TrainCommand(TrainingOptions):
         envs = [build(run.config["env"]) for run in runs]
         values = find_objective(chosen.objective).learns == "values"
         return suggest_evaluation(base if values else str(trained), envs, chosen.learning, trained if values else None)
+
+    @cached_property
+    def training_folder(self) -> Path:
+        """The given folder, or such as `runs/grpo-wordle-small--smollm2`."""
+        if self.folder is not None:
+            return self.folder
+        learned = [Path(source).stem if Path(source).exists() else source for source in self.sources or ()]
+        if len(learned) > MOST_NAMED:
+            learned[MOST_NAMED:] = [f"{len(learned) - MOST_NAMED}-more"]
+        name = "-".join([self.objective, *learned]) + f"--{short_name(self.model.removeprefix('hf:'), None)}"
+        return Path("runs") / re.sub(r"[^\w.-]+", "-", name)
 
     @cached_property
     def _config_content(self) -> dict[str, Json]:
@@ -224,6 +253,15 @@ class TrainCommand(TrainingOptions):
                     f"{option}: {objective} learns from {source}; allowed: objectives that learn from {other}"
                 )
 
+    def _check_existence(self) -> None:
+        """Refuse paths that do not exist, and names that are almost those of environments."""
+        for source in (s for s in self.sources or () if not Path(s).exists()):
+            path, name = Path(source), env_and_preset(source, self.preset)[0]
+            if ":" not in source and (len(path.parts) > 1 or path.suffix):
+                raise invalid("sources", source, "an existing file or folder, or an environment")
+            if nearest_hint(name, names("envs")):
+                find(name)
+
     def _check_sources(self, objective: str, online: bool) -> None:
         """Refuse recorded episodes where an objective plays itself, and name the settings under which it does not; and
         environments where it learns from recorded episodes."""
@@ -250,7 +288,7 @@ class TrainCommand(TrainingOptions):
             given.setdefault("context", self._find_context(preset))
         return replace(
             preset,
-            settings=replace(preset.settings, folder=str(self.folder)),
+            settings=replace(preset.settings, folder=str(self.training_folder)),
             learning=replace(
                 preset.learning,
                 context=self.context or ("full" if preset.is_online else self._find_context(preset)),
@@ -287,7 +325,7 @@ class TrainCommand(TrainingOptions):
         if self.dry_run:
             print_training_data(model, chosen, played, records, out, self.as_json)
             return None
-        with _progress_callbacks(objective, partial(_describe_data, self.folder)) as callbacks:
+        with _progress_callbacks(objective, partial(_describe_data, self.training_folder)) as callbacks:
             return learn(
                 model, chosen, played, records=records, resume=self.resume, fresh=self.fresh, callbacks=callbacks
             )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import RenderableType
-from typer import Option
 
 from sonde.core import UserError, find
 from sonde.core.types import Json
@@ -37,7 +36,6 @@ MODEL = "The model to train: a name of `sonde models list`, hf:NAME, or a folder
 class TrainingOptions(GameOptions):
     """See the module."""
 
-    folder: Annotated[Path, Option("--out", help="Folder for checkpoints, history and the trained model.")]
     split: opt.TrainSplitOpt = None
     config: opt.ConfigOpt = None
     report: opt.ReportOpt = None
