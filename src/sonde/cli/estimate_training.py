@@ -14,7 +14,7 @@ from rich.console import Console
 from sonde.agents.llm import LLM, SHOWN
 from sonde.core import AGENT, AnyPolicy, Task, Trajectory
 from sonde.models.chat.chat import Chat
-from sonde.models.files.loading import load_tokenizer
+from sonde.models.files.loading import load_tokenizer, locate_parts
 from sonde.models.hf import HF
 from sonde.train.automatic import Device, ModelFacts, estimate_cache, estimate_memory, format_weights
 from sonde.train.by_name import prepare_data
@@ -155,7 +155,7 @@ def print_training_data(
     as_json: bool,
 ) -> None:
     """Print what a training on recorded data selects, its tokens, and the number of steps."""
-    chat = Chat(load_tokenizer(model), label=model, template=training.learning.template)
+    chat = Chat(load_tokenizer(locate_parts(model)), label=model, template=training.learning.template)
     settings = training.settings
     data = prepare_data(
         training.objective, played, chat, training.learning, settings.max_tokens, training.recorded, records

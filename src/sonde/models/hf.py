@@ -35,8 +35,8 @@ from sonde.core.model import Capabilities, Model, Probe, Sampling
 from sonde.core.types import EMPTY, Completion, Json, Message, Usage
 
 from .files import fetch
-from .files.hub import locate_model, report_loading_errors
-from .files.loading import load_causal_model, load_tokenizer
+from .files.hub import report_loading_errors
+from .files.loading import ModelParts, load_causal_model, load_tokenizer, locate_parts
 from .files.weights import model_fingerprint
 from .local.batching import EngineStats, GenerateRequest, ScoreRequest, completion_hash
 
@@ -300,22 +300,22 @@ def _load_by_name(hf: HF) -> _LoadedModel:
 
     if hf.threads is not None:
         torch.set_num_threads(hf.threads)
-    commit = locate_model(hf.model, hf.revision).commit
+    parts = locate_parts(hf.model, hf.revision)
     actual = _check_weights(hf.model, hf.weights)
-    tokenizer = load_tokenizer(hf.model, hf.revision)
-    model = _load_module(hf, hf.model, hf.revision)
-    commit = commit or str(getattr(model.config, "_commit_hash", None) or "")
+    tokenizer = load_tokenizer(parts)
+    model = _load_module(hf, parts)
+    commit = parts.commit or str(getattr(model.config, "_commit_hash", None) or "")
     return _build_engine(hf, model, tokenizer, actual or commit)
 
 
-def _load_module(hf: HF, name: str, revision: str | None) -> Any:
-    """Load the model of this name to the device."""
+def _load_module(hf: HF, parts: ModelParts) -> Any:
+    """Load a model to the device."""
     import torch
 
     device = hf.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = "auto" if hf.dtype == "auto" else getattr(torch, hf.dtype)
-    model = load_causal_model(name, revision, dtype=dtype)
-    with report_loading_errors(name):
+    model = load_causal_model(parts, dtype=dtype)
+    with report_loading_errors(parts.name):
         return model.to(device).eval()
 
 
@@ -337,7 +337,7 @@ def _load_values(hf: HF, model: Any) -> tuple[Steer, Steer, Any]:
 
     _check_weights(hf.heads, hf.heads_weights)
     own = Path(hf.heads).absolute() == Path(hf.model).absolute()
-    beside = None if own else _load_module(hf, hf.heads, None)
+    beside = None if own else _load_module(hf, locate_parts(hf.heads))
     values = heads.load_heads(Path(hf.heads), model if beside is None else beside)
     if beside is not None and heads.model_sizes(beside)[1] != heads.model_sizes(model)[1]:
         got, wanted = heads.model_sizes(beside)[1], heads.model_sizes(model)[1]

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from sonde.core import Env, invalid
 from sonde.core.types import Json
 from sonde.models.files.hub import report_loading_errors
-from sonde.models.files.loading import load_config, load_tokenizer
+from sonde.models.files.loading import load_config, load_tokenizer, locate_parts
 from sonde.models.files.shipped import SHIPPED
 
 from .collect import Game
@@ -115,12 +115,13 @@ def read_model_facts(model: str) -> ModelFacts:
     import torch
     from transformers import AutoModelForCausalLM
 
-    config = load_config(model)
+    parts = locate_parts(model)
+    config = load_config(parts)
     with report_loading_errors(model), torch.device("meta"):
         weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
     text = config.get_text_config()
     width = int(getattr(text, "hidden_size", 1))
-    template = str(getattr(load_tokenizer(model), "chat_template", "") or "")
+    template = str(getattr(load_tokenizer(parts), "chat_template", "") or "")
     return ModelFacts(
         name=model,
         weights=weights,

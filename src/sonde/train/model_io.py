@@ -182,8 +182,8 @@ def load_model(name: str) -> tuple[Any, Any]:
     name; an adapter merged into its base. The module is marked with the stored format of the whole model, in which it
     is saved again."""
     require_extra("training", *NEEDED)
-    tokenizer = load_tokenizer(name)
-    base, _ = locate_parts(name)
+    parts = locate_parts(name)
+    tokenizer = load_tokenizer(parts)
     with report_loading_errors(name):
-        stored = stored_dtype(base.source.path, load_config(name))
-    return mark_stored_dtype(load_causal_model(name, dtype="float32"), stored), tokenizer
+        stored = stored_dtype(parts.base.source.path, load_config(parts))
+    return mark_stored_dtype(load_causal_model(parts, dtype="float32"), stored), tokenizer

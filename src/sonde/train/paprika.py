@@ -51,7 +51,7 @@ from sonde.core.types import EMPTY, Json
 from sonde.evaluation.evaluate import Comparison, Evaluation, compare
 from sonde.evaluation.run_evaluation import EVALUATION, execute_run, load_evaluation
 from sonde.models.chat.chat import Chat
-from sonde.models.files.loading import load_tokenizer
+from sonde.models.files.loading import load_tokenizer, locate_parts
 from sonde.models.files.weights import model_fingerprint
 from sonde.models.remote.token_client import TokenEndpoint
 from sonde.runs.games import GameConfig, add_judge_seat
@@ -438,7 +438,7 @@ class _Pipeline:
             runs = self._collect(model, games, play, n)
         played = load_trajectories(runs)
         if c.player:
-            chat = Chat(load_tokenizer(c.model), label=c.model, template=c.hf.get("template", EMPTY))
+            chat = Chat(load_tokenizer(locate_parts(c.model)), label=c.model, template=c.hf.get("template", EMPTY))
             played = encode_play(played, chat, replace(self.config.stage_training(c.stages[0]).learning, encode=True))
         sft, pairs = c.selection_rules()
         here.mkdir(parents=True, exist_ok=True)

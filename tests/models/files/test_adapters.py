@@ -15,7 +15,7 @@ pytest.importorskip("peft")
 import torch
 
 from sonde import UserError
-from sonde.models.files.loading import load_causal_model, load_tokenizer
+from sonde.models.files.loading import load_causal_model, load_tokenizer, locate_parts
 from sonde.models.hf import HF
 from sonde.train.automatic import read_model_facts
 from sonde.train.model_io import attach_adapter, disable_adapter, has_adapter, load_model, save_folder
@@ -25,9 +25,17 @@ from tests.train.tiny import tiny_tokenizer, write
 IDS = torch.arange(1, 20)[None]
 
 
+def load_whole(model: str) -> Any:
+    return load_causal_model(locate_parts(model))
+
+
+def load_words(model: str) -> Any:
+    return load_tokenizer(locate_parts(model))
+
+
 def write_adapter(base: Path, to: Path, *, seed: int = 1, tokenizer: bool = True, **options: Any) -> Any:
     """Save an adapter of `base` that changes something, and return the logits of the adapted model."""
-    trained = attach_adapter(load_causal_model(str(base)), LoraSettings(r=2, **options), seed=seed).eval()
+    trained = attach_adapter(load_whole(str(base)), LoraSettings(r=2, **options), seed=seed).eval()
     with torch.no_grad():
         torch.manual_seed(seed)
         for name, p in trained.named_parameters():
@@ -51,10 +59,10 @@ def base(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("targets", ["all-linear", ("lm_head",)])
 def test_an_adapter_is_loaded_merged(base: Path, tmp_path: Path, targets: Any) -> None:
     wanted = write_adapter(base, tmp_path / "adapter", targets=targets)
-    for model in (load_model(str(tmp_path / "adapter"))[0], load_causal_model(str(tmp_path / "adapter"))):
+    for model in (load_model(str(tmp_path / "adapter"))[0], load_whole(str(tmp_path / "adapter"))):
         assert torch.allclose(logits(model), wanted, atol=1e-5) and not has_adapter(model)
         assert not any("lora" in name for name, _ in model.named_parameters())
-    assert not torch.allclose(logits(load_causal_model(str(base))), wanted, atol=1e-2)
+    assert not torch.allclose(logits(load_whole(str(base))), wanted, atol=1e-2)
 
 
 def test_it_is_trained_from_there_with_a_fresh_adapter_and_compared_with_it(base: Path, tmp_path: Path) -> None:
@@ -71,7 +79,7 @@ def test_an_adapter_of_an_adapter_is_merged_in_order(base: Path, tmp_path: Path)
     wanted = write_adapter(tmp_path / "first", tmp_path / "second", seed=2, tokenizer=False)
     named = json.loads((tmp_path / "second" / "adapter_config.json").read_text())["base_model_name_or_path"]
     assert named == str(tmp_path / "first")
-    assert torch.allclose(logits(load_causal_model(str(tmp_path / "second"))), wanted, atol=1e-3)
+    assert torch.allclose(logits(load_whole(str(tmp_path / "second"))), wanted, atol=1e-3)
     facts, whole = read_model_facts(str(tmp_path / "second")), read_model_facts(str(base))
     assert (facts.weights, facts.layers) == (whole.weights, whole.layers)
     assert HF(model=str(tmp_path / "second")).weights != HF(model=str(tmp_path / "first")).weights
@@ -80,7 +88,7 @@ def test_an_adapter_of_an_adapter_is_merged_in_order(base: Path, tmp_path: Path)
 def test_without_a_tokenizer_it_has_that_of_its_base(base: Path, tmp_path: Path) -> None:
     """As peft alone saves it."""
     write_adapter(base, tmp_path / "adapter", tokenizer=False)
-    assert load_tokenizer(str(tmp_path / "adapter")).chat_template == load_tokenizer(str(base)).chat_template
+    assert load_words(str(tmp_path / "adapter")).chat_template == load_words(str(base)).chat_template
 
 
 @pytest.mark.parametrize(
@@ -96,7 +104,7 @@ def test_a_base_that_is_not_there_is_named(base: Path, tmp_path: Path, named: st
     file = tmp_path / "adapter" / "adapter_config.json"
     wrong = str(tmp_path / named) if named == "adapter" else named
     file.write_text(json.dumps({**json.loads(file.read_text()), "base_model_name_or_path": wrong}))
-    for load in (load_causal_model, load_model, load_tokenizer, read_model_facts):
+    for load in (load_whole, load_words, load_model, read_model_facts):
         with pytest.raises(UserError, match=message):
             load(str(tmp_path / "adapter"))
 
@@ -110,5 +118,5 @@ def test_an_adapter_that_is_a_program_is_not_run(base: Path, tmp_path: Path) -> 
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     (tmp_path / "adapter" / "adapter_model.bin").write_bytes(pickle.dumps({"x": Evil()}))
     with pytest.raises(UserError, match="cannot be loaded"):
-        load_causal_model(str(tmp_path / "adapter"))
+        load_whole(str(tmp_path / "adapter"))
     assert not (tmp_path / "ran").exists()

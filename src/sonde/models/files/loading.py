@@ -25,6 +25,7 @@ from .shipped import SHIPPED
 
 ADAPTER_CONFIG = "adapter_config.json"
 _MERGED = "sonde_holds_adapter"
+_TOKENIZER = "tokenizer_config.json"
 _TOKENIZER_FILES = ("*token*", "*vocab*", "*merges*", "*.model", "*.spm", "*.bpe", "*.gguf")
 
 
@@ -50,9 +51,22 @@ class Located(NamedTuple):
         return Path(file) if file else None
 
 
-def locate_parts(model: str, revision: str | None = None) -> tuple[Located, list[Located]]:
-    """The whole model below `model`, which is the model itself unless it is an adapter, and the adapters to merge into
-    it, in order. Raises `UserError` where an adapter names no base model, or one that cannot be located."""
+class ModelParts(NamedTuple):
+    """The files of a model: a whole one, and the adapters to merge into it, in order."""
+
+    name: str
+    base: Located
+    adapters: tuple[Located, ...]
+
+    @property
+    def commit(self) -> str:
+        """The commit of what was asked for, where it is in the hub's cache."""
+        return [self.base, *self.adapters][-1].source.commit
+
+
+def locate_parts(model: str, revision: str | None = None) -> ModelParts:
+    """Locate the files of a model by name or folder. Raises `UserError` where it cannot be found, and for an adapter
+    that names no base model, or one that cannot be found."""
     found, adapters = Located(locate_model(model, revision), revision), list[Located]()
     while (named := _read_base(found)) is not None:
         if found in adapters:
@@ -62,7 +76,7 @@ def locate_parts(model: str, revision: str | None = None) -> tuple[Located, list
             found = Located(locate_model(*named), named[1])
         except UserError as e:
             raise UserError(f"model: {model!r} is an adapter, and its base model cannot be loaded: {e}") from e
-    return found, adapters
+    return ModelParts(model, found, tuple(adapters))
 
 
 def _read_base(found: Located) -> tuple[str, str | None] | None:
@@ -78,16 +92,16 @@ def _read_base(found: Located) -> tuple[str, str | None] | None:
     return base, revision if isinstance(revision, str) else None
 
 
-def load_causal_model(model: str, revision: str | None = None, **options: Any) -> Any:
-    """The module of a model by name or folder, with adapters merged; `options` are of `from_pretrained`."""
+def load_causal_model(parts: ModelParts, **options: Any) -> Any:
+    """The module of a model, with adapters merged; `options` are of `from_pretrained`."""
     from transformers import AutoModelForCausalLM
 
-    base, adapters = locate_parts(model, revision)
-    if adapters:
-        require_extra(f"model: {model!r} is an adapter, which", "peft")
-    with report_loading_errors(model), hide_progress_bars():
+    if parts.adapters:
+        require_extra(f"model: {parts.name!r} is an adapter, which", "peft")
+    with report_loading_errors(parts.name), hide_progress_bars():
+        base = parts.base
         module: Any = AutoModelForCausalLM.from_pretrained(base.source.path, **base.options, **options)
-        for adapter in adapters:
+        for adapter in parts.adapters:
             module = _add_adapter(module, adapter)
         return module
 
@@ -132,39 +146,32 @@ def merge_adapter_in_place(wrapped: Any) -> Any:
     return wrapped.merge_and_unload()
 
 
-def load_config(model: str) -> Any:
+def load_config(parts: ModelParts) -> Any:
     """The configuration of a model's module: of an adapter, its base model's."""
     from transformers import AutoConfig
 
-    base, _ = locate_parts(model)
-    with report_loading_errors(model):
-        return AutoConfig.from_pretrained(base.source.path, **base.options)
+    with report_loading_errors(parts.name):
+        return AutoConfig.from_pretrained(parts.base.source.path, **parts.base.options)
 
 
 # --- the tokenizer ---------------------------------------------------------------------------------------------------
 
 
-def load_tokenizer(model: str, revision: str | None = None) -> Any:
+def load_tokenizer(parts: ModelParts) -> Any:
     """Load the tokenizer of a model, and check that its chat template, if any, terminates. That of an adapter without
     one is its base model's. The template of a model that also takes images may be in the file of its processor, which
     tokenizers do not read."""
     from transformers import AutoTokenizer
 
-    found = _locate_tokenizer(model, revision)
-    _check_tokenizer_files(model, Path(found.source.path))
-    with report_loading_errors(model), hide_progress_bars():
+    found = next((adapter for adapter in reversed(parts.adapters) if adapter.find_file(_TOKENIZER)), parts.base)
+    _check_tokenizer_files(parts.name, Path(found.source.path))
+    with report_loading_errors(parts.name), hide_progress_bars():
         tokenizer: Any = AutoTokenizer.from_pretrained(found.source.path, **found.options)
         if not tokenizer.chat_template:
             tokenizer.chat_template = _read_processor_template(found)
-    if model not in SHIPPED:
-        check_template(model, tokenizer)
+    if parts.name not in SHIPPED:
+        check_template(parts.name, tokenizer)
     return tokenizer
-
-
-def _locate_tokenizer(model: str, revision: str | None) -> Located:
-    """The last adapter that has a tokenizer, else the whole model."""
-    base, adapters = locate_parts(model, revision)
-    return next((found for found in reversed(adapters) if found.find_file("tokenizer_config.json")), base)
 
 
 def _check_tokenizer_files(model: str, folder: Path) -> None:

@@ -45,7 +45,7 @@ from sonde.core.model import CAPABILITIES
 from sonde.core.types import Json
 
 from ..chat.chat import Chat, ScoredIds
-from ..files.loading import load_tokenizer
+from ..files.loading import load_tokenizer, locate_parts
 from .client import check_extra, gather_all
 from .keys import SecretHeaders
 from .openai_chat import max_reply_bytes
@@ -113,7 +113,7 @@ class TokenEndpoint(WeightsEndpoint):
         require_extra(f"models:{self.name}", "transformers")
         name = self.tokenizer or self.model
         try:
-            tokenizer = load_tokenizer(name)
+            tokenizer = load_tokenizer(locate_parts(name))
         except UserError as e:
             raise UserError(f"tokenizer: {e}") from e
         return Chat(tokenizer, label=self.model, template=self.template)
