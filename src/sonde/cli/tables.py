@@ -40,7 +40,7 @@ _AGENT = ("environment", "agent")
 
 def format_mean(value: Estimate | None, digits: int) -> str:
     """A mean."""
-    return NOT_AVAILABLE if value is None else f"{value.mean:.{digits}f}"
+    return NOT_AVAILABLE if value is None else f"{value.mean:z.{digits}f}"
 
 
 def format_interval(value: Estimate | None, digits: int = 0, percent: bool = False) -> str:

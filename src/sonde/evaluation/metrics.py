@@ -41,7 +41,7 @@ class Estimate:
     n: int
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.mean:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
 
 def group_by_task(values: Iterable[tuple[str, float]]) -> list[list[float]]:

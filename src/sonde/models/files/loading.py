@@ -44,10 +44,11 @@ class Located(NamedTuple):
         """The file of this name, downloaded if it is on the hub; None if there is none."""
         from transformers.utils.hub import cached_file
 
-        file = cached_file(
-            self.source.path, name, **self.options,
-            _raise_exceptions_for_missing_entries=False, _raise_exceptions_for_connection_errors=False,
-        )  # fmt: skip
+        with report_loading_errors(self.source.path):
+            file = cached_file(
+                self.source.path, name, **self.options,
+                _raise_exceptions_for_missing_entries=False, _raise_exceptions_for_connection_errors=False,
+            )  # fmt: skip
         return Path(file) if file else None
 
 
@@ -82,7 +83,7 @@ def locate_parts(model: str, revision: str | None = None) -> ModelParts:
 def _read_base(found: Located) -> tuple[str, str | None] | None:
     """The base model that an adapter names, and its revision; None where the model is no adapter."""
     file = found.find_file(ADAPTER_CONFIG)
-    if file is None or any(file.parent.glob("model*.safetensors")):  # weights of its own, an adapter merged into them
+    if file is None or any(file.parent.glob("model*.safetensors")):  # whole weights
         return None
     with report_loading_errors(found.source.path):
         told = cast("Mapping[str, object]", json.loads(file.read_text("utf-8")))
