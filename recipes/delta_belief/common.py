@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from rows import Cell, Row, load_or_make_row, save_table
 
 import sonde
-from sonde.core import AGENT, Policy, Task, Trajectory
+from sonde.core import AGENT, EMPTY, Policy, Task, Trajectory
 from sonde.evaluation.metrics import Estimate, difference_over_seeds, rate
 from sonde.evaluation.per_turn import CALLED, marked_turns
 from sonde.models.files.weights import model_fingerprint
@@ -269,7 +269,8 @@ def estimate_gain(found: Sequence[Row], than: Sequence[Row], how: str) -> Estima
     return difference_over_seeds([tabulate_wins(row, how) for row in found], [tabulate_wins(row, how) for row in than])
 
 
-PLAYED = {"met": "things met, T=1", "drawn": "held out, T=1", "greedy": "held out, T=0"}
+PLAYED = {"met": "things met", "drawn": "held out", "greedy": "held out, T=0"}
+"""The titles of what was played; at temperature 1 where nothing is said."""
 
 
 def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[str, Any]]:
@@ -287,16 +288,22 @@ def compare_models(found: Mapping[str, Sequence[Row]], than: str) -> list[dict[s
     return out
 
 
-def show_table(table: Sequence[Mapping[str, Any]], than: str, args: argparse.Namespace, name: str) -> None:
-    """Print a table as Markdown or JSON; `--save` also stores it as `name`."""
+def show_table(
+    table: Sequence[Mapping[str, Any]], than: str, args: argparse.Namespace, name: str,
+    about: Mapping[str, Sequence[str]] = EMPTY,
+) -> None:  # fmt: skip
+    """Print a table as Markdown or JSON; `--save` also stores it as `name`. `about` are further columns by arm, with
+    their titles under `arm`."""
     played = [how for how in PLAYED if how in table[0]]
     more = [(head, f"{head}, more than {than}") for head in (PLAYED[how] for how in played)]
-    columns = ["arm", "seeds", *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
+    told = about.get("arm", ())
+    columns = ["arm", *told, *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
     rows: list[list[Cell]] = []
     for row in table:
+        described = about.get(row["arm"], [""] * len(told))
         estimates = [format_estimate(row[key]) for how in played for key in (how, f"{how}_more")]
-        counts = [f"{row[key]:.2f}" for key in ("turns", *CALLED)]
-        rows.append([row["arm"], row["seeds"], *estimates, *counts, f"{row['cpu_seconds']:.0f}"])
+        counts = [round(row[key], 2) for key in ("turns", *CALLED)]
+        rows.append([row["arm"], *described, *estimates, *counts, round(row["cpu_seconds"])])
     plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
     print_rows(args, name, columns, rows, plain)
 
@@ -331,4 +338,4 @@ def spell_command(args: argparse.Namespace) -> str:
 
 
 def format_estimate(found: Estimate | None) -> str:
-    return "" if found is None else f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return "" if found is None else f"{found.mean:z.2f} [{found.low:z.2f}, {found.high:z.2f}]"

@@ -22,7 +22,14 @@ as well, but which by training are never the secret.
 from __future__ import annotations
 
 import common
-from common import ARMS
+from common import ARMS, PENALTIES
+
+from sonde.train.credit import GroupRelative, ReturnToGo, TurnWise
+from sonde.train.rewarders import BeliefGain, ExactGain
+from sonde.train.training import Training
+
+CREDITS = {GroupRelative: "whole game", TurnWise: "turn by turn", ReturnToGo: "return-to-go"}
+GAINS = {BeliefGain: "ΔBelief", ExactGain: "exact"}
 
 
 def main() -> None:
@@ -32,7 +39,18 @@ def main() -> None:
     lab = common.make_lab(args)
     chosen = {name: arm for name, arm in ARMS.items() if name in ("starpo", *(args.only or ARMS))}
     found = {"base": common.test_base(lab), **common.run_arms(lab, chosen)}
-    common.show_table(common.compare_models(found, "starpo"), "starpo", args, "table1")
+    about = {"arm": ("credit", "penalties", "gains"), **{name: describe_arm(arm()) for name, arm in chosen.items()}}
+    common.show_table(common.compare_models(found, "starpo"), "starpo", args, "table1", about)
+
+
+def describe_arm(arm: Training) -> tuple[str, str, str]:
+    """An arm's credit, whether it has penalties, and the gains that it is paid for."""
+    credit = CREDITS[type(arm.online.credit)]
+    padded = ", padded" if isinstance(arm.online.credit, TurnWise) and arm.online.credit.rules == "code" else ""
+    gains = ", ".join(GAINS[type(rewarder)] for rewarder in arm.online.rewarders)
+    among = [r.among for r in arm.online.rewarders if isinstance(r, BeliefGain) and r.among is not None]
+    penalised = PENALTIES.keys() <= arm.online.rewards.weights.keys()
+    return credit + padded, "yes" if penalised else "no", "".join([gains or "none", *(f" among {n}" for n in among)])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def main() -> None:
         rows = [play_long(lab, arm, seed, args.turns) for seed in range(1 if arm == "base" else lab.seeds)]
         curves = [[found.mean for found in success_within(row["drawn"]["won"], args.turns)] for row in rows]
         table[arm] = [sum(column) / len(column) for column in zip(*curves, strict=True)]
-    at = range(2, args.turns + 1, 2)
+    at = [n for n in range(2, args.turns + 1, 2) if n % 10 == 0 or (n <= 20 and n % 4 == 0)]
     rows = [[arm, *(round(row[n - 1], 3) for n in at)] for arm, row in table.items()]
     common.print_rows(args, "figure8", ["arm", *(f"within {n}" for n in at)], rows, table)
 
