@@ -294,18 +294,22 @@ def show_table(
 ) -> None:  # fmt: skip
     """Print a table as Markdown or JSON; `--save` also stores it as `name`. `about` are further columns by arm, with
     their titles under `arm`."""
-    played = [how for how in PLAYED if how in table[0]]
-    more = [(head, f"{head}, more than {than}") for head in (PLAYED[how] for how in played)]
+    titles: dict[str, str] = {}
+    for how, head in PLAYED.items():
+        titles[how] = head
+        if how != "greedy":  # the table has no room for more
+            titles[f"{how}_more"] = f"{head}, more than {than}"
+    shown = {key: title for key, title in titles.items() if key in table[0]}
     told = about.get("arm", ())
-    columns = ["arm", *told, *(head for pair in more for head in pair), "turns", *CALLED, "CPU s"]
+    columns = ["arm", *told, *shown.values(), "turns", *CALLED, "CPU s"]
     rows: list[list[Cell]] = []
     for row in table:
         described = about.get(row["arm"], [""] * len(told))
-        estimates = [format_estimate(row[key]) for how in played for key in (how, f"{how}_more")]
+        estimates = [format_estimate(row[key]) for key in shown]
         counts = [round(row[key], 2) for key in ("turns", *CALLED)]
         rows.append([row["arm"], *described, *estimates, *counts, round(row["cpu_seconds"])])
     plain = [{k: asdict(v) if isinstance(v, Estimate) else v for k, v in row.items()} for row in table]
-    print_rows(args, name, columns, rows, plain)
+    print_rows(args, name, columns, rows, plain, range(max(row["seeds"] for row in table)))
 
 
 def print_rows(
