@@ -36,11 +36,11 @@ def load_words(model: str) -> Any:
 def write_adapter(base: Path, to: Path, *, seed: int = 1, tokenizer: bool = True, **options: Any) -> Any:
     """Save an adapter of `base` that changes something, and return the logits of the adapted model."""
     trained = attach_adapter(load_whole(str(base)), LoraSettings(r=2, **options), seed=seed).eval()
+    draws = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        torch.manual_seed(seed)
         for name, p in trained.named_parameters():
             if "lora_B" in name:
-                p.normal_(0, 0.3)
+                p.normal_(0, 0.3, generator=draws)
     save_folder(trained, tiny_tokenizer() if tokenizer else None, to)
     return logits(trained)
 
